@@ -225,11 +225,7 @@ fn on_a_terminal(captains: &Project) {
 
     // Broken code is shown, and the operator keeps running.
     let whole = fs::read_to_string(captains.0.join(code)).expect("a file");
-    captains.replace(
-        code,
-        "tracing::debug!(name = cx.name(), generation);",
-        "generation.sail();",
-    );
+    captains.replace(code, "get_or_insert_with", "sail");
     screen.shows("first error");
     screen.shows("failed");
     screen.shows("operator  running for");
@@ -308,10 +304,10 @@ fn an_operator_is_rebuilt_and_restarted_whenever_its_sources_change() {
     let kind = "--group crew --version v1 --kind Captain";
     captains.create_api(&format!("{kind} --yes"));
     captains.kbr(&format!("create webhook {kind} --defaulting --validation"));
-    captains.replace(
+    captains.implement(
         "src/webhooks/crew_v1_captain.rs",
-        "tracing::debug!(name = cx.name(), generation, \"nothing to default\");",
-        "tracing::debug!(name = cx.name(), generation);
+        "default",
+        "        let _ = cx;
         object.spec.message.get_or_insert_with(|| \"ahoy\".to_owned());",
     );
     captains.run("bash", &["-e", "-c", &format!("{TOOLS}{OWN}")]);

@@ -132,13 +132,17 @@ async fn each_kind_has_its_own_webhooks_file() -> anyhow::Result<()> {
 }
 "##;
 
+/// The user's code in a validator.
+const SHORT: &str = r#"    let mut errors = webhook::FieldErrors::default();
+    if name.len() > 63 {
+        tracing::debug!(uid = object.metadata.uid, "too long");
+        errors.push(webhook::FieldError::too_long("metadata.name", 63));
+    }
+    errors.check()?;"#;
+
 /// The user's code in a defaulter, and in its test, which would fail otherwise.
 fn edit(project: &Project, file: &str, line: &str, found: &str) {
-    project.replace(
-        file,
-        "tracing::debug!(name = cx.name(), generation, \"nothing to default\");",
-        &format!("tracing::debug!(name = cx.name(), generation);\n        {line}"),
-    );
+    project.implement(file, "default", &format!("let _ = cx;\n{line}"));
     project.replace(
         file,
         "assert_eq!(admitted.object, request[\"request\"][\"object\"]);",
@@ -188,12 +192,15 @@ fn built_in_and_external_kinds_have_their_own_webhooks() {
     for line in before.lines() {
         assert!(lines.any(|it| it == line), "{line:?} is gone:\n{after}");
     }
+    project.implement("src/webhooks/crew_v1_captain.rs", "check", SHORT);
 
     external_crate(&project);
     project.kbr(
         "create webhook --group widgets.example.org --domain= --version v1 --kind Widget --plural widgets \
          --validation --external-crate ./widgets --external-type widgets::Widget",
     );
+    let file = "src/webhooks/widgets_example_org_v1_widget.rs";
+    project.implement(file, "check", SHORT);
     // cargo adds the crate once, as kbr's note announces.
     project.run("cargo", &["metadata", "--format-version", "1"]);
     project.lint();

@@ -202,4 +202,34 @@ impl Project {
         );
         fs::write(&path, text.replace(from, to)).expect("a writable file");
     }
+
+    /// Writes the user's code into a function of a scaffolded webhook, above its result.
+    pub fn implement(&self, path: &str, function: &str, code: &str) {
+        let text = fs::read_to_string(self.0.join(path)).expect("a file");
+        let (before, signature, body) = split(&text, function);
+        let result = body.find("Ok(").expect("a result");
+        let line = body[..result].rfind('\n').map_or(0, |end| end + 1);
+        let text = format!("{before}{signature}{code}\n{}", &body[line..]);
+        write(&self.0.join(path), text.as_bytes());
+    }
+
+    /// The example in the comment of a scaffolded function, as code. The comment's first paragraph explains it.
+    pub fn example(&self, path: &str, function: &str) -> String {
+        let text = fs::read_to_string(self.0.join(path)).expect("a file");
+        let (_, _, body) = split(&text, function);
+        let comment = body
+            .lines()
+            .skip_while(|line| !line.contains("// "))
+            .map_while(|line| line.trim().strip_prefix("//"));
+        let code = comment.skip_while(|line| !line.is_empty());
+        code.collect::<Vec<_>>().join("\n")
+    }
+}
+
+/// What is before a function, its signature, and the rest.
+fn split<'a>(text: &'a str, function: &str) -> (&'a str, &'a str, &'a str) {
+    let name = format!("fn {function}(");
+    let start = text.find(&name).expect("the function");
+    let body = start + text[start..].find("{\n").expect("a body") + 2;
+    (&text[..start], &text[start..body], &text[body..])
 }

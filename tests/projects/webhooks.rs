@@ -31,7 +31,7 @@ async fn objects_are_defaulted_rejected_and_protected() -> anyhow::Result<()> {
     let api: Api<KIND> = cluster.api();
     let dry_run = PostParams { dry_run: true, ..PostParams::default() };
     let rejected = eventually(Duration::from_secs(180), "a rejection", || async {
-        Ok(api.create(&dry_run, &object("a", Some("wrong"))).await.err())
+        Ok(api.create(&dry_run, &object("a", Some(""))).await.err())
     })
     .await?;
     let kube::Error::Api(status) = rejected else { panic!("{rejected}") };
@@ -39,7 +39,7 @@ async fn objects_are_defaulted_rejected_and_protected() -> anyhow::Result<()> {
     let causes = status.details.iter().flat_map(|details| &details.causes);
     let fields: Vec<_> = causes.map(|cause| cause.field.as_str()).collect();
     assert_eq!(fields, ["spec.message"], "{status:?}");
-    assert!(status.message.contains("spec.message: Invalid value: \"wrong\""), "{status:?}");
+    assert!(status.message.contains("spec.message: Invalid value: \"\": must not be empty"), "{status:?}");
 
     let made = eventually(Duration::from_secs(180), "a default", || async {
         let made = api.create(&dry_run, &object("a", None)).await?;
@@ -56,7 +56,7 @@ async fn objects_are_defaulted_rejected_and_protected() -> anyhow::Result<()> {
     assert!(answer.status().is_success() && warning.contains("the message is loud"), "{answer:?}");
 
     api.create(&PostParams::default(), &object("keep", None)).await?;
-    let change = serde_json::json!({ "spec": { "message": "wrong" } });
+    let change = serde_json::json!({ "spec": { "message": "" } });
     let rejected = api.patch("keep", &PatchParams::default(), &Patch::Merge(&change)).await;
     assert!(rejected.unwrap_err().to_string().contains("spec.message"));
     let rejected = api.delete("keep", &DeleteParams::default()).await.unwrap_err();
@@ -81,28 +81,27 @@ fn admission(folder: &'static str, init: &str, group: &str, kind: &str) -> Proje
     project.test();
 
     let file = format!("src/webhooks/{group}_v1_{}.rs", kind.to_lowercase());
-    project.replace(
+    project.implement(
         &file,
-        "tracing::debug!(name = cx.name(), generation, \"nothing to default\");",
-        "tracing::debug!(name = cx.name(), generation);
+        "default",
+        "        let _ = cx;
         object.spec.message.get_or_insert_with(|| \"ahoy\".to_owned());",
     );
-    project.replace(
-        &file,
-        "    let generation = object.metadata.generation;
-    tracing::debug!(name, generation, \"checked\");",
-        "    if object.spec.message.as_deref() == Some(\"wrong\") {
-        errors.push(webhook::FieldError::invalid(\"spec.message\", \"wrong\", \"is wrong\"));
-    }
-    if object.spec.message.as_deref() == Some(\"loud\") {
+    let example = project.example(&file, "check");
+    let checks = format!(
+        "    let mut errors = webhook::FieldErrors::default();
+    {example}
+    if object.spec.message.as_deref() == Some(\"loud\") {{
+        tracing::debug!(name, \"loud\");
         return Ok(vec![\"the message is loud\".to_owned()]);
-    }",
+    }}
+    errors.check()?;"
     );
-    project.replace(
+    project.implement(&file, "check", &checks);
+    project.implement(
         &file,
-        "tracing::debug!(name = cx.name(), generation, \"may be deleted\");",
-        "tracing::debug!(generation);
-        if cx.name() == \"keep\" && object.spec.message.as_deref() == Some(\"ahoy\") {
+        "validate_delete",
+        "        if cx.name() == \"keep\" && object.spec.message.as_deref() == Some(\"ahoy\") {
             return Err(webhook::Rejection::forbidden(\"it must be kept\"));
         }",
     );

@@ -79,6 +79,32 @@ fn the_users_tests_use_the_crate_that_the_module_testing_became() {
 }
 
 #[test]
+fn the_users_webhooks_are_called_as_before_with_the_parameters_that_they_name() {
+    for release in ["0.1.0", "0.2.0"] {
+        let project = Project::recorded(release, "a_first_webhook");
+        let webhooks = "src/webhooks/crew_v1_captain.rs";
+        project.edits(webhooks, "name.len() > 63", "name.len() > 40");
+        let result = "        Ok(())\n";
+        let default =
+            format!("        object.spec.message = Some(cx.name().to_owned());\n{result}");
+        project.edits(webhooks, result, &default);
+
+        let report = project.runs("kbr upgrade --no-check");
+        let code = project.read(webhooks);
+        for line in [
+            "        object: &mut Captain,\n        cx: &webhook::Request<Captain>,\n",
+            "        check(object, cx.name())\n",
+            "        check(new, cx.name())\n",
+            "    let mut errors = webhook::FieldErrors::default();\n",
+            "    if name.len() > 40 {\n",
+            &default,
+        ] {
+            assert!(code.contains(line), "{release}: {line}: {report}{code}");
+        }
+    }
+}
+
+#[test]
 fn files_added_to_the_library_are_shown() {
     let project = Project::new();
     project.runs("echo '// mine' >manager/src/mine.rs");

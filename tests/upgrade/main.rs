@@ -26,10 +26,15 @@ impl Project {
     }
 
     fn of(release: &str) -> Self {
+        Project::recorded(release, "a_first_kind")
+    }
+
+    /// The project that the golden test of this name has recorded.
+    fn recorded(release: &str, golden: &str) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let root = folder.path().join("captains");
         fs::create_dir(&root).expect("a folder");
-        let recorded = format!("tests/releases/{release}/a_first_kind/PROJECT");
+        let recorded = format!("tests/releases/{release}/{golden}/PROJECT");
         let recorded = repository().join(recorded);
         fs::copy(recorded, root.join("PROJECT")).expect("a copy");
         let project = Project {

@@ -13,10 +13,7 @@ use super::support::{
 };
 
 /// The sample that `kubectl apply -k config/samples` creates.
-const SAMPLE: &str = concat!(
-    "config/samples/", // one file for each kind and version
-    "cnat_v1alpha1_at.yaml",
-);
+const SAMPLE: &str = "config/samples/cnat_v1alpha1_at.yaml";
 
 /// AT-6: the sample's time is a plain string. It is past, so the command runs at once.
 #[tokio::test]

@@ -22,13 +22,12 @@ struct CronJobWebhook;
 impl webhook::Defaulter<CronJob> for CronJobWebhook {
     async fn default(
         &self,
-        object: &mut CronJob, // as the user sent it
-        cx: &webhook::Request<CronJob>,
+        object: &mut CronJob,
+        _cx: &webhook::Request<CronJob>,
     ) -> Result<(), webhook::Rejection> {
         // The policy and `suspend` have defaults in the schema; these two depend on nothing but may be absent on purpose.
         object.spec.successful_jobs_history_limit.get_or_insert(3);
         object.spec.failed_jobs_history_limit.get_or_insert(1);
-        tracing::debug!(name = cx.name(), "defaults set");
         Ok(())
     }
 }
@@ -38,7 +37,7 @@ impl webhook::Defaulter<CronJob> for CronJobWebhook {
 impl webhook::Validator<CronJob> for CronJobWebhook {
     async fn validate_create(
         &self,
-        object: &CronJob, // with defaults set
+        object: &CronJob,
         cx: &webhook::Request<CronJob>,
     ) -> Result<webhook::Warnings, webhook::Rejection> {
         check(object, cx.name())
@@ -46,8 +45,8 @@ impl webhook::Validator<CronJob> for CronJobWebhook {
 
     async fn validate_update(
         &self,
-        old: &CronJob, // as stored
-        new: &CronJob, // with defaults set
+        old: &CronJob,
+        new: &CronJob,
         cx: &webhook::Request<CronJob>,
     ) -> Result<webhook::Warnings, webhook::Rejection> {
         // Compare immutable fields here. Admit objects that are being deleted, so that their
@@ -60,11 +59,9 @@ impl webhook::Validator<CronJob> for CronJobWebhook {
 
     async fn validate_delete(
         &self,
-        object: &CronJob, // as stored
-        cx: &webhook::Request<CronJob>,
+        _object: &CronJob,
+        _cx: &webhook::Request<CronJob>,
     ) -> Result<webhook::Warnings, webhook::Rejection> {
-        let generation = object.metadata.generation;
-        tracing::debug!(name = cx.name(), generation, "may be deleted");
         Ok(webhook::Warnings::new())
     }
 }
@@ -73,10 +70,7 @@ impl webhook::Validator<CronJob> for CronJobWebhook {
 const LONGEST: usize = 63 - 11;
 
 // Validates new and changed objects: what a schema cannot express.
-fn check(
-    object: &CronJob, // with defaults set
-    name: &str,
-) -> Result<webhook::Warnings, webhook::Rejection> {
+fn check(object: &CronJob, name: &str) -> Result<webhook::Warnings, webhook::Rejection> {
     let mut errors = webhook::FieldErrors::default();
     if name.len() > LONGEST {
         errors.push(webhook::FieldError::too_long("metadata.name", LONGEST));

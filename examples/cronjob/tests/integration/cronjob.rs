@@ -3,10 +3,7 @@
 use kbr_testing::Cluster;
 
 /// The sample that `kubectl apply -k config/samples` creates. It is due every minute.
-const SAMPLE: &str = concat!(
-    "config/samples/", // one file for each kind and version
-    "batch_v1_cronjob.yaml",
-);
+const SAMPLE: &str = "config/samples/batch_v1_cronjob.yaml";
 
 fn wait(cluster: &Cluster, condition: &str, what: &[&str]) -> anyhow::Result<()> {
     let until = format!("--for={condition}");

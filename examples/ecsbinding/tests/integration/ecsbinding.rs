@@ -12,10 +12,7 @@ use kube::{
 use serde_json::{Value, json};
 
 /// The sample that `kubectl apply -k config/samples` creates.
-const SAMPLE: &str = concat!(
-    "config/samples/", // one file for each kind and version
-    "hopegi.com_v1_ecsbinding.yaml",
-);
+const SAMPLE: &str = "config/samples/hopegi.com_v1_ecsbinding.yaml";
 
 /// The label as an argument of `kubectl wait`.
 const LABELED: &str = r"jsonpath={.metadata.labels.hopegi\.com/ecsbinding}=true";

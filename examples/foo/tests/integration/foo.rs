@@ -3,10 +3,7 @@
 use kbr_testing::Cluster;
 
 /// The sample that `kubectl apply -k config/samples` creates.
-const SAMPLE: &str = concat!(
-    "config/samples/", // one file for each kind and version
-    "samplecontroller_v1alpha1_foo.yaml",
-);
+const SAMPLE: &str = "config/samples/samplecontroller_v1alpha1_foo.yaml";
 
 fn wait(cluster: &Cluster, condition: &str, object: &str) -> anyhow::Result<()> {
     let until = format!("--for={condition}");

@@ -40,7 +40,7 @@ impl webhook::Defaulter<Guestbook> for GuestbookWebhook {
 impl webhook::Validator<Guestbook> for GuestbookWebhook {
     async fn validate_create(
         &self,
-        object: &Guestbook, // with defaults set
+        object: &Guestbook,
         _cx: &webhook::Request<Guestbook>,
     ) -> Result<webhook::Warnings, webhook::Rejection> {
         if let Some(error) = self.not_allowed(object) {
@@ -51,8 +51,8 @@ impl webhook::Validator<Guestbook> for GuestbookWebhook {
 
     async fn validate_update(
         &self,
-        old: &Guestbook, // as stored
-        new: &Guestbook, // with defaults set
+        old: &Guestbook,
+        new: &Guestbook,
         _cx: &webhook::Request<Guestbook>,
     ) -> Result<webhook::Warnings, webhook::Rejection> {
         match self.not_allowed(new) {
@@ -65,7 +65,7 @@ impl webhook::Validator<Guestbook> for GuestbookWebhook {
 
     async fn validate_delete(
         &self,
-        object: &Guestbook, // as stored
+        object: &Guestbook,
         _cx: &webhook::Request<Guestbook>,
     ) -> Result<webhook::Warnings, webhook::Rejection> {
         if object.spec.deletion_protection {

@@ -22,7 +22,7 @@ impl webhook::Defaulter<Home> for HomeWebhook {
     /// A home belongs to the user who creates it. Later nobody becomes its owner by accident.
     async fn default(
         &self,
-        object: &mut Home, // as the user sent it
+        object: &mut Home,
         cx: &webhook::Request<Home>,
     ) -> Result<(), webhook::Rejection> {
         if cx.operation() == webhook::Operation::Create {
@@ -38,7 +38,7 @@ impl webhook::Defaulter<Home> for HomeWebhook {
 impl webhook::Validator<Home> for HomeWebhook {
     async fn validate_create(
         &self,
-        object: &Home, // with defaults set
+        object: &Home,
         _cx: &webhook::Request<Home>,
     ) -> Result<webhook::Warnings, webhook::Rejection> {
         check_away(object)
@@ -46,8 +46,8 @@ impl webhook::Validator<Home> for HomeWebhook {
 
     async fn validate_update(
         &self,
-        old: &Home, // as stored
-        new: &Home, // with defaults set
+        old: &Home,
+        new: &Home,
         _cx: &webhook::Request<Home>,
     ) -> Result<webhook::Warnings, webhook::Rejection> {
         // What was valid when it was written stays valid: time passes.
@@ -59,7 +59,7 @@ impl webhook::Validator<Home> for HomeWebhook {
 
     async fn validate_delete(
         &self,
-        object: &Home, // as stored
+        object: &Home,
         _cx: &webhook::Request<Home>,
     ) -> Result<webhook::Warnings, webhook::Rejection> {
         if is_away(object) {

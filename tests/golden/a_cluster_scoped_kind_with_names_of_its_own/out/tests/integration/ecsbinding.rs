@@ -3,23 +3,21 @@
 use kbr_testing::Cluster;
 
 /// The sample that `kubectl apply -k config/samples` creates.
-const SAMPLE: &str = concat!(
-    "config/samples/", // one file for each kind and version
-    "hopegi.com_v1_ecsbinding.yaml",
-);
+const SAMPLE: &str = "config/samples/hopegi.com_v1_ecsbinding.yaml";
+
+/// Applies the sample, and waits until it is ready.
+fn apply_sample(cluster: &Cluster) -> anyhow::Result<()> {
+    let ready = "--for=condition=Ready";
+    cluster.kubectl(&["apply", "-f", SAMPLE])?;
+    cluster.kubectl(&["wait", ready, "--timeout=3m", "-f", SAMPLE])?;
+    Ok(())
+}
 
 #[tokio::test]
 async fn the_sample_becomes_ready() -> anyhow::Result<()> {
     let cluster = Cluster::connect().await?;
     let _operator = cluster.operator(env!("CARGO_BIN_EXE_captains"))?;
-    cluster.kubectl(&["apply", "-f", SAMPLE])?;
-    cluster.kubectl(&[
-        "wait",
-        "--for=condition=Ready",
-        "--timeout=3m",
-        "-f",
-        SAMPLE,
-    ])?;
+    apply_sample(&cluster)?;
     cluster.close().await
 }
 
@@ -30,14 +28,7 @@ async fn the_sample_becomes_ready() -> anyhow::Result<()> {
 async fn a_deleted_sample_is_removed() -> anyhow::Result<()> {
     let cluster = Cluster::connect().await?;
     let _operator = cluster.operator(env!("CARGO_BIN_EXE_captains"))?;
-    cluster.kubectl(&["apply", "-f", SAMPLE])?;
-    cluster.kubectl(&[
-        "wait",
-        "--for=condition=Ready",
-        "--timeout=3m",
-        "-f",
-        SAMPLE,
-    ])?;
+    apply_sample(&cluster)?;
     cluster.kubectl(&["delete", "--timeout=3m", "-f", SAMPLE])?;
     cluster.close().await
 }

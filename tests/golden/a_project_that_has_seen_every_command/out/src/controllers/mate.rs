@@ -21,15 +21,11 @@ pub fn register(manager: &mut Manager) {
 /// Reconciles one `Mate`.
 ///
 /// Runs at start, whenever the object or an owned object changes, and again after an error. It must be idempotent:
-/// compare the actual state with the desired state, and change only the difference.
-async fn reconcile(
-    object: Arc<Mate>, // from the cache
-    cx: Context<Mate>,
-) -> anyhow::Result<Action> {
+/// compare the actual state with the desired state, and change only the difference. The object comes from the cache.
+async fn reconcile(object: Arc<Mate>, cx: Context<Mate>) -> anyhow::Result<Action> {
     // Your code goes here. `cx.apply(&child).await?` creates or updates an owned object. Add `.owns::<Kind>()` to
     // `register` to reconcile when it changes, and a `+kbr:rbac` comment above for its permissions.
-    let generation = object.metadata.generation;
-    tracing::debug!(key = %cx.key(), generation, "nothing to do");
+    let _ = &object; // until your code uses it
     cx.ready("Applied", "the actual state matches the spec");
     Ok(Action::await_change())
 }

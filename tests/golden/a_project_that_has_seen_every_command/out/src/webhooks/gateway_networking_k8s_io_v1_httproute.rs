@@ -19,7 +19,7 @@ struct HTTPRouteWebhook;
 impl webhook::Validator<HTTPRoute> for HTTPRouteWebhook {
     async fn validate_create(
         &self,
-        object: &HTTPRoute, // with defaults set
+        object: &HTTPRoute,
         cx: &webhook::Request<HTTPRoute>,
     ) -> Result<webhook::Warnings, webhook::Rejection> {
         check(object, cx.name())
@@ -27,8 +27,8 @@ impl webhook::Validator<HTTPRoute> for HTTPRouteWebhook {
 
     async fn validate_update(
         &self,
-        old: &HTTPRoute, // as stored
-        new: &HTTPRoute, // with defaults set
+        old: &HTTPRoute,
+        new: &HTTPRoute,
         cx: &webhook::Request<HTTPRoute>,
     ) -> Result<webhook::Warnings, webhook::Rejection> {
         // Compare immutable fields here. Admit objects that are being deleted, so that their
@@ -41,27 +41,23 @@ impl webhook::Validator<HTTPRoute> for HTTPRouteWebhook {
 
     async fn validate_delete(
         &self,
-        object: &HTTPRoute, // as stored
+        object: &HTTPRoute,
         cx: &webhook::Request<HTTPRoute>,
     ) -> Result<webhook::Warnings, webhook::Rejection> {
-        let generation = object.metadata.generation;
-        tracing::debug!(name = cx.name(), generation, "may be deleted");
+        let _ = (object, cx); // until your code uses them
         Ok(webhook::Warnings::new())
     }
 }
 
-// Validates new and changed objects. Collect all errors, each with its field.
-fn check(
-    object: &HTTPRoute, // with defaults set
-    name: &str,
-) -> Result<webhook::Warnings, webhook::Rejection> {
+// Validates new and changed objects, with defaults set.
+fn check(object: &HTTPRoute, name: &str) -> Result<webhook::Warnings, webhook::Rejection> {
     let mut errors = webhook::FieldErrors::default();
-    // An example: the name must fit into a label value. Replace it with your own checks.
-    if name.len() > 63 {
-        errors.push(webhook::FieldError::too_long("metadata.name", 63));
-    }
-    let generation = object.metadata.generation;
-    tracing::debug!(name, generation, "checked");
+    // Collect all errors, each with its field, for example:
+    //
+    // if object.metadata.labels.is_none() {
+    //     errors.push(webhook::FieldError::required("metadata.labels", "set a team"));
+    // }
+    let _ = (object, name, &mut errors); // until your code uses them
     errors.check()?;
     Ok(webhook::Warnings::new())
 }

@@ -19,12 +19,11 @@ struct PodWebhook;
 impl webhook::Defaulter<Pod> for PodWebhook {
     async fn default(
         &self,
-        object: &mut Pod, // as the user sent it
+        object: &mut Pod,
         cx: &webhook::Request<Pod>,
     ) -> Result<(), webhook::Rejection> {
-        // Set missing fields, for example `object.spec.message.get_or_insert_default();`
-        let generation = object.metadata.generation;
-        tracing::debug!(name = cx.name(), generation, "nothing to default");
+        // Set missing fields, for example `object.metadata.labels.get_or_insert_default();`
+        let _ = (&object, cx); // until your code uses them
         Ok(())
     }
 }

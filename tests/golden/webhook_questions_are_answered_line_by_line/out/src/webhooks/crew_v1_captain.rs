@@ -19,12 +19,11 @@ struct CaptainWebhook;
 impl webhook::Defaulter<Captain> for CaptainWebhook {
     async fn default(
         &self,
-        object: &mut Captain, // as the user sent it
+        object: &mut Captain,
         cx: &webhook::Request<Captain>,
     ) -> Result<(), webhook::Rejection> {
         // Set missing fields, for example `object.spec.message.get_or_insert_default();`
-        let generation = object.metadata.generation;
-        tracing::debug!(name = cx.name(), generation, "nothing to default");
+        let _ = (&object, cx); // until your code uses them
         Ok(())
     }
 }
