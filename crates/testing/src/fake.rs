@@ -59,14 +59,18 @@ pub struct FakeApi {
 impl Default for FakeApi {
     fn default() -> Self {
         Self {
-            state: Arc::default(),
+            state: Arc::new(Mutex::new(State {
+                objects: Objects::new(),
+                requests: Vec::new(),
+                cut_off: false,
+            })),
             changed: watch::Sender::new(()),
             clock: Clock::for_tests(),
         }
     }
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct State {
     objects: Objects,
     requests: Vec<String>,

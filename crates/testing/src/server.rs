@@ -5,6 +5,7 @@ mod check;
 mod delete;
 mod fields;
 mod kinds;
+mod lag;
 mod merge;
 mod owners;
 mod patch;
@@ -103,8 +104,8 @@ impl Objects {
         let kind = self.known(call)?;
         let (path, one) = (&call.path, !call.path.name.is_empty());
         match call.method {
-            Method::GET if one => match self.stored.get(&path.object()) {
-                Some(stored) => Ok((StatusCode::OK, call.shown(stored.whole()))),
+            Method::GET if one => match self.object_at(self.seen_by(call), &path.object()) {
+                Some(found) => Ok((StatusCode::OK, call.shown(found))),
                 None => Err(ErrorResponse::not_found(path)),
             },
             Method::GET => self.list(call, &kind),

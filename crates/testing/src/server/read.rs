@@ -36,7 +36,7 @@ impl Objects {
                 })?
             }
         };
-        let mut meta = json!({"resourceVersion": self.version.to_string()});
+        let mut meta = json!({"resourceVersion": self.seen_by(call).to_string()});
         let limit = of("limit").parse().unwrap_or_default();
         if limit > 0 && items.len() > limit {
             let rest = items.split_off(limit);
@@ -66,15 +66,15 @@ impl Objects {
 
     /// The objects of a collection that a request selects.
     pub(super) fn selected(&self, call: &Call, selection: &Selection) -> Vec<Value> {
-        let here = self.stored.iter().filter(|(path, _)| call.path.holds(path));
-        let fit = here.filter(|(_, stored)| selection.fits(&stored.object));
-        fit.map(|(_, stored)| stored.whole()).collect()
+        let here = self.at(self.seen_by(call), |path| call.path.holds(path));
+        let fit = here.into_values().filter(|object| selection.fits(object));
+        fit.collect()
     }
 
     /// Starts a watch: its first events, and the version that it continues from.
     pub(crate) fn watch(&self, call: &Call) -> Result<(Vec<Value>, Watch), ErrorResponse> {
         self.known(call)?;
-        let mut call = call.clone();
+        let call = call.clone();
         if !call.path.name.is_empty() {
             return Err(ErrorResponse::beyond(
                 &call.path,
@@ -82,10 +82,11 @@ impl Objects {
             ));
         }
         let selection = Selection::parse(&call.query, &call.path)?;
-        let lists = lists(&call)?;
-        let from = call.query.remove("resourceVersion").unwrap_or_default();
+        let (lists, seen) = (lists(&call)?, self.seen_by(&call));
+        let from = call.query.get("resourceVersion").cloned();
+        let from = from.unwrap_or_default();
         let (first, after) = match (lists, from.as_str()) {
-            (Some(true), _) | (None, "" | "0") => (self.selected(&call, &selection), self.version),
+            (Some(true), _) | (None, "" | "0") => (self.selected(&call, &selection), seen),
             (Some(false), "" | "0") => (Vec::new(), self.version),
             (_, from) => {
                 let from = from.parse().map_err(|_| {

@@ -62,9 +62,19 @@ pub(crate) struct Objects {
     pub(super) ahead: i64,
     /// Whether dependents are left to [`collect_garbage`](Self::collect_garbage).
     pub(crate) collects_late: bool,
+    /// What reads see that may be out of date, if this server lags: the objects at this version.
+    pub(crate) lags_at: Option<u64>,
 }
 
 impl Objects {
+    /// No objects. Like the real server, this one never calls a state 0, because a read of that version means any state.
+    pub(crate) fn new() -> Self {
+        Self {
+            version: 1,
+            ..Self::default()
+        }
+    }
+
     /// Registers the definition of a kind.
     pub(crate) fn define(&mut self, crd: Value) {
         self.kinds.define(crd);

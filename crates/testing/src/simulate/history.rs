@@ -35,6 +35,8 @@ pub(super) struct History {
     /// The children at rest, by their URLs.
     pub(super) children: Vec<String>,
     pub(super) kinds: Vec<String>,
+    /// Whether the operator has sent reads that may be answered with what was stored before.
+    pub(super) reads_old: bool,
     /// How many writes the operator has sent: in all, before the deletion, and before each step of the user.
     pub(super) writes: usize,
     pub(super) alive: usize,

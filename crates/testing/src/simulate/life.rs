@@ -216,6 +216,7 @@ fn ended(mut world: World, broken: Option<Broken>) -> History {
     history.denied = state.denied.take();
     history.events = std::mem::take(&mut state.events);
     history.kinds = state.kinds.iter().cloned().collect();
+    history.reads_old = state.reads_old;
     history.writes = state.writes;
     drop(state);
     history

@@ -26,6 +26,8 @@ pub(super) enum What {
     Held(String),
     /// The same, and then they must list again: what was created and deleted meanwhile is never seen.
     Missed(String),
+    /// Until everything else is idle, reads that may be out of date see what is stored now.
+    Lagging,
     /// The user deletes the objects.
     Deleted,
     /// The user deletes the objects and creates them again.
@@ -160,6 +162,7 @@ impl What {
             Self::Refused(_) => "refused",
             Self::Held(_) => "stale",
             Self::Missed(_) => "unobserved",
+            Self::Lagging => "lagging",
             Self::Deleted | Self::Recreated | Self::Step(_) | Self::AtOnce => "user",
             Self::Undone(_) => "undone",
             Self::Explored(_) => "explored",
@@ -190,6 +193,7 @@ impl fmt::Display for Fault {
             What::Refused(refusal) => f.write_str(refusal.name())?,
             What::Held(kind) => write!(f, "hold:{kind}")?,
             What::Missed(kind) => write!(f, "miss:{kind}")?,
+            What::Lagging => f.write_str("lag")?,
             What::Deleted => f.write_str("delete")?,
             What::Recreated => f.write_str("recreate")?,
             What::Step(step) => write!(f, "step:{step}")?,
@@ -230,6 +234,7 @@ fn fault(text: &str) -> Result<Fault, String> {
         "crash-after" => What::CrashAfter,
         "hold" => What::Held(value.to_owned()),
         "miss" => What::Missed(value.to_owned()),
+        "lag" => What::Lagging,
         "delete" => What::Deleted,
         "recreate" => What::Recreated,
         "step" => What::Step(value.parse().map_err(|_| wrong())?),
@@ -252,7 +257,7 @@ mod tests {
 
     #[test]
     fn a_plan_is_read_as_it_is_written() {
-        let text = "crash-before@1,crash-after@2,504-applied@3,hold:captains.crew.example.com@4,miss:pods@4,\
+        let text = "crash-before@1,crash-after@2,504-applied@3,hold:captains.crew.example.com@4,miss:pods@4,lag@4,\
                     delete@5,recreate@6,step:2@7,at-once,undo:1,explore:3,resync@8,restart,child-deleted:/api/v1/pods/a,child-edited:/b,latency:7";
         let plan: Plan = text.parse().unwrap();
         assert_eq!(plan.to_string(), text);

@@ -100,6 +100,7 @@ fn systematic(reference: &History) -> Vec<Vec<Plan>> {
         each(&Refusal::ALL.map(What::Refused)),
         each(&kinds(What::Held)),
         each(&kinds(What::Missed)),
+        lagging(reference, &actions),
         actions
             .iter()
             .map(|action| one(action.what.clone(), action.at))
@@ -128,6 +129,21 @@ fn one(what: What, at: usize) -> Plan {
 
 fn two(a: What, b: What, at: usize) -> Plan {
     Plan(vec![Fault { what: a, at }, Fault { what: b, at }])
+}
+
+/// A list that is older than a write, in the same process and in the next one, or older than what the user does. Only if the
+/// operator asks for such lists.
+fn lagging(reference: &History, actions: &[Fault]) -> Vec<Plan> {
+    if !reference.reads_old {
+        return Vec::new();
+    }
+    let crash = |at| two(What::Lagging, What::CrashAfter, at);
+    let action = |Fault { what, at }: &Fault| two(What::Lagging, what.clone(), *at);
+    let writes = 1..=reference.writes;
+    writes
+        .map(crash)
+        .chain(actions.iter().map(action))
+        .collect()
 }
 
 /// What the user may do earlier than in the reference: at any write before the deletion, or before the step.

@@ -70,6 +70,9 @@ impl Replica {
             Err(error) => return Ok(response(error.body())),
         };
         self.travel().await;
+        if call.oldest().is_some() {
+            self.wire.lock().reads_old = true;
+        }
         let answer = if let Some(answer) = self.denied(&call) {
             Ok(answer)
         } else if call.watches() {
@@ -144,6 +147,7 @@ impl Replica {
                 kind,
                 watch,
                 lines: sender,
+                lags: call.oldest().is_some(),
             });
         }
         self.wire.deliver();
@@ -165,6 +169,7 @@ impl Replica {
                 What::CrashBefore => self.crash(number, call, "before").await,
                 What::Held(kind) => self.hold(kind, false),
                 What::Missed(kind) => self.hold(kind, true),
+                What::Lagging => self.wire.lag(),
                 What::Refused(Refusal::Conflict) => self.touch(&call.path),
                 What::Refused(refusal) => {
                     if let Some(answer) = unapplied(*refusal) {
@@ -249,7 +254,7 @@ impl Replica {
         let meta = &call.body["metadata"];
         let given = meta["name"].as_str().or(meta["generateName"].as_str());
         if let Some(given) = given.filter(|_| call.path.name.is_empty()) {
-            object = format!("{object}/{given}");
+            object = format!("{}/{given}", object.trim_end_matches('/'));
         }
         format!("{verb} {object}")
     }

@@ -22,7 +22,7 @@ use crate::{
     content::line,
     fake::FakeApi,
     random::Random,
-    server::{Path, Watch},
+    server::{Objects, Path, Watch},
 };
 
 /// The annotation that another writer sets.
@@ -58,6 +58,10 @@ pub(super) struct State {
     pub(super) requests: usize,
     pub(super) changes: usize,
     pub(super) held: Vec<Hold>,
+    /// Since when the API server lags.
+    pub(super) lags: Option<Instant>,
+    /// Whether the operator has sent reads that may be answered with what was stored before.
+    pub(super) reads_old: bool,
     pub(super) watches: Vec<Subscriber>,
     pub(super) events: Vec<Event>,
     /// The kinds that it watches.
@@ -89,6 +93,8 @@ pub(super) struct Subscriber {
     pub(super) kind: String,
     pub(super) watch: Watch,
     pub(super) lines: mpsc::UnboundedSender<Bytes>,
+    /// Whether it began with a list that may be out of date: then it lags with the API server.
+    pub(super) lags: bool,
 }
 
 impl Wire {
@@ -149,7 +155,11 @@ impl Wire {
                     return false;
                 }
                 let hold = held.iter().find(|hold| hold.kind == one.kind);
-                let until = hold.map_or(objects.version(), |hold| hold.until);
+                let until = match hold {
+                    Some(hold) => hold.until,
+                    None if one.lags => objects.lags_at.unwrap_or(objects.version()),
+                    None => objects.version(),
+                };
                 for event in objects.news_until(&mut one.watch, until) {
                     // The receiver was there above.
                     let _ = one.lines.send(line(&event));
@@ -194,6 +204,7 @@ impl Wire {
 
     /// Lets the watches deliver that are held back; returns whether there are any.
     pub(super) fn release(&self) -> bool {
+        let lagged = self.catch_up();
         let held = {
             let mut state = self.lock();
             let held = std::mem::take(&mut state.held);
@@ -217,13 +228,35 @@ impl Wire {
             !held.is_empty()
         };
         self.deliver();
-        held
+        held || lagged
     }
 
-    /// For how long watches have been held back.
+    /// From now on, reads that may be out of date see what is stored now.
+    pub(super) fn lag(&self) {
+        let now = |objects: &mut Objects| objects.lags_at = Some(objects.version());
+        self.0.api.change_quietly(now);
+        self.lock().lags = Some(Instant::now());
+        let what = "from now on, the API server lags: lists with resourceVersion=0 show what is stored now";
+        self.tell(Happened::Fault(what.to_owned()));
+    }
+
+    /// Ends the lag of the API server; returns whether it did.
+    fn catch_up(&self) -> bool {
+        let lagged = self.lock().lags.take().is_some();
+        if lagged {
+            let current = |objects: &mut Objects| objects.lags_at = None;
+            self.0.api.change_quietly(current);
+            let what = "the API server no longer lags".to_owned();
+            self.tell(Happened::Action(what));
+        }
+        lagged
+    }
+
+    /// For how long watches have been held back, or the API server has lagged.
     pub(super) fn held_for(&self) -> Option<Duration> {
         let state = self.lock();
-        state.held.first().map(|hold| hold.since.elapsed())
+        let held = state.held.first().map(|hold| hold.since);
+        held.or(state.lags).map(|since| since.elapsed())
     }
 
     /// Whether the user has yet to create something again.

@@ -8,6 +8,7 @@ mod deletion;
 mod explored;
 mod fleet;
 mod kinds;
+mod lagging;
 mod parts;
 mod refused;
 mod rest;
