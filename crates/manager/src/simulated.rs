@@ -7,6 +7,7 @@ use std::{
     cell::Cell,
     hash::{BuildHasher, RandomState},
     marker::PhantomData,
+    time::Duration,
 };
 
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
@@ -65,6 +66,11 @@ pub(crate) fn random() -> u64 {
     z ^ (z >> 31)
 }
 
+/// The time since the simulation began; `None` outside of one.
+pub(crate) fn elapsed() -> Option<Duration> {
+    SIMULATED.get().map(|simulated| simulated.start.0.elapsed())
+}
+
 /// The current time of day.
 #[must_use]
 pub fn now() -> Timestamp {
@@ -81,8 +87,6 @@ pub fn now() -> Timestamp {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
 
     #[tokio::test(start_paused = true)]
@@ -100,6 +104,7 @@ mod tests {
         tokio::time::advance(Duration::from_secs(60)).await;
         let (first, second) = (now(), now());
         assert_eq!(first.as_second(), 60);
+        assert_eq!(elapsed(), Some(Duration::from_secs(60)));
         assert!(first < second, "no two events have the same name");
     }
 }

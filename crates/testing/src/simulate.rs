@@ -16,6 +16,7 @@ mod plan;
 mod plans;
 mod project;
 mod replica;
+mod replicas;
 mod run;
 mod scenario;
 mod state;

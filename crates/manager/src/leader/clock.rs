@@ -2,13 +2,15 @@
 
 use std::time::Duration;
 
+use crate::simulated;
+
 // Unit tests of the election pause tokio's clock and advance it.
 #[cfg(not(test))]
 pub(crate) use Boot as Instant;
 #[cfg(test)]
 pub(crate) use tokio::time::Instant;
 
-/// A moment, as the time since the machine was booted, including time in suspension.
+/// A moment, as the time since the machine was booted, including time in suspension; or since a simulation began.
 ///
 /// On Linux, `std::time::Instant` stops while the machine is suspended (`CLOCK_MONOTONIC`). A leader that used it would
 /// resume and believe that it still leads.
@@ -18,6 +20,9 @@ pub(crate) struct Boot(Duration);
 impl Boot {
     /// The current moment.
     pub(crate) fn now() -> Self {
+        if let Some(elapsed) = simulated::elapsed() {
+            return Self(elapsed);
+        }
         #[cfg(any(target_os = "linux", target_os = "android"))]
         let clock = rustix::time::ClockId::Boottime;
         // On macOS, this clock keeps running during sleep.

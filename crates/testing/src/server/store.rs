@@ -128,6 +128,14 @@ impl Objects {
             .collect()
     }
 
+    /// The version of the last change of anything but a Lease, which changes all the time.
+    #[cfg(feature = "simulate")]
+    pub(crate) fn last_change(&self) -> u64 {
+        let mut changes = self.changes.iter().rev();
+        let last = changes.find(|change| change.path.plural != "leases");
+        last.map_or(0, |change| change.version)
+    }
+
     /// The version of the last change.
     #[cfg(feature = "simulate")]
     pub(crate) fn version(&self) -> u64 {

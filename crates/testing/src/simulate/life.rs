@@ -36,6 +36,7 @@ impl World {
             self.wire.tell(Happened::Action(what));
             create(&self.api);
         }
+        self.wire.lock().created = true;
         if self.plan.at_once() {
             scenario.steps.iter().for_each(|_| self.wire.step());
         }
@@ -213,6 +214,8 @@ fn ended(mut world: World, broken: Option<Broken>) -> History {
     if let Some(what) = state.violated.take() {
         history.broken = Some((Oracle::Always, format!("«{what}» does not hold")));
     }
+    let unled = state.unled.take().map(|what| (Oracle::Leads, what));
+    history.broken = history.broken.or(unled);
     history.denied = state.denied.take();
     history.events = std::mem::take(&mut state.events);
     history.kinds = state.kinds.iter().cloned().collect();

@@ -2,6 +2,8 @@
 
 use std::{fmt, str::FromStr};
 
+use super::replicas::Failover;
+
 /// The faults of a history; none in the reference.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Plan(pub(super) Vec<Fault>);
@@ -20,6 +22,8 @@ pub(super) enum What {
     CrashBefore,
     /// The process ends once the write is stored, before its answer arrives.
     CrashAfter,
+    /// A second replica stands by from the beginning, and the one that writes no longer leads.
+    Failover(Failover),
     /// The API server, or the network, does not do or does not confirm what is asked.
     Refused(Refusal),
     /// The watches of this kind deliver nothing until everything else is idle.
@@ -109,6 +113,18 @@ impl Plan {
         })
     }
 
+    /// Whether there are two replicas.
+    pub(super) fn has_replicas(&self) -> bool {
+        let mut faults = self.0.iter();
+        faults.any(|fault| matches!(fault.what, What::Failover(_)))
+    }
+
+    /// Whether the replica that stands by fills its caches before it leads.
+    pub(super) fn is_warm(&self) -> bool {
+        let warm = What::Failover(Failover::EndedWarm);
+        self.0.iter().any(|fault| fault.what == warm)
+    }
+
     /// The change of a spec that the user makes instead of the steps.
     pub(super) fn explored(&self) -> Option<usize> {
         self.0.iter().find_map(|fault| match fault.what {
@@ -152,6 +168,7 @@ impl What {
                 | Self::Undone(_)
                 | Self::ChildDeleted(_)
                 | Self::ChildEdited(_)
+                | Self::Failover(Failover::LateWrite)
         )
     }
 
@@ -159,6 +176,7 @@ impl What {
     pub(super) fn pattern(&self) -> &'static str {
         match self {
             Self::CrashBefore | Self::CrashAfter | Self::Restarted => "crash",
+            Self::Failover(_) => "failover",
             Self::Refused(_) => "refused",
             Self::Held(_) => "stale",
             Self::Missed(_) => "unobserved",
@@ -190,6 +208,7 @@ impl fmt::Display for Fault {
         match &self.what {
             What::CrashBefore => f.write_str("crash-before")?,
             What::CrashAfter => f.write_str("crash-after")?,
+            What::Failover(how) => write!(f, "failover:{}", how.name())?,
             What::Refused(refusal) => f.write_str(refusal.name())?,
             What::Held(kind) => write!(f, "hold:{kind}")?,
             What::Missed(kind) => write!(f, "miss:{kind}")?,
@@ -234,6 +253,7 @@ fn fault(text: &str) -> Result<Fault, String> {
         "crash-after" => What::CrashAfter,
         "hold" => What::Held(value.to_owned()),
         "miss" => What::Missed(value.to_owned()),
+        "failover" => What::Failover(Failover::of(value).ok_or_else(wrong)?),
         "lag" => What::Lagging,
         "delete" => What::Deleted,
         "recreate" => What::Recreated,
@@ -264,6 +284,10 @@ mod tests {
         for refusal in Refusal::ALL {
             let plan: Plan = refusal.name().parse().unwrap();
             assert_eq!(plan.0[0].what, What::Refused(refusal));
+        }
+        for how in Failover::ALL {
+            let plan: Plan = format!("failover:{}@1", how.name()).parse().unwrap();
+            assert_eq!(plan.0[0].what, What::Failover(how));
         }
         for wrong in ["crash", "crash-before@x", "step:x@1"] {
             assert!(wrong.parse::<Plan>().is_err(), "{wrong}");

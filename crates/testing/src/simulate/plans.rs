@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::{
     history::History,
     plan::{Fault, Plan, Refusal, What},
+    replicas::Failover,
 };
 use crate::{random::Random, server::Path};
 
@@ -97,6 +98,7 @@ fn systematic(reference: &History) -> Vec<Vec<Plan>> {
     let mut patterns = vec![
         at_rest(vec![What::Restarted]),
         each(&[What::CrashAfter, What::CrashBefore]),
+        [each(&Failover::ALL.map(What::Failover)), late(&actions)].concat(),
         each(&Refusal::ALL.map(What::Refused)),
         each(&kinds(What::Held)),
         each(&kinds(What::Missed)),
@@ -174,6 +176,16 @@ fn unseen(reference: &History, actions: &[Fault]) -> Vec<Plan> {
         }
     }
     plans
+}
+
+/// What the user does while a write of the leader is on its way, which arrives after the next leader has answered that.
+fn late(actions: &[Fault]) -> Vec<Plan> {
+    let steps = actions.iter();
+    let steps = steps.filter(|action| matches!(action.what, What::Step(_)));
+    let late = What::Failover(Failover::LateWrite);
+    steps
+        .map(|Fault { what, at }| two(late.clone(), what.clone(), *at))
+        .collect()
 }
 
 /// All steps at once, if none of them needs what the operator does.

@@ -18,6 +18,7 @@ use tower::{BoxError, Service};
 
 use super::{
     plan::{Refusal, What},
+    replicas::Failover,
     trace::Happened,
     wire::{Hold, MOST, Subscriber, TOUCHED, Wire},
 };
@@ -28,6 +29,9 @@ use crate::{
 
 /// What operators write about what they do, rather than to do it.
 const NOT_COUNTED: [&str; 2] = ["events", "leases"];
+
+/// Watches that are asked for so long go on until their client ends them.
+const SHORT: Duration = Duration::from_secs(60);
 
 /// A replica of the operator, as its client sees the API server.
 #[derive(Clone)]
@@ -54,10 +58,14 @@ impl Replica {
     /// The next replica of the operator.
     pub(super) fn start(wire: &Wire) -> Self {
         let mut state = wire.lock();
-        state.replica += 1;
-        state.running = true;
-        let number = state.replica;
-        wire.record(&mut state, Happened::Started(number));
+        state.replicas.started += 1;
+        let number = state.replicas.started;
+        state.replicas.running.insert(number);
+        let started = Happened::Started {
+            number,
+            one_of_two: wire.0.plan.has_replicas(),
+        };
+        wire.record(&mut state, started);
         Self {
             wire: wire.clone(),
             number,
@@ -69,6 +77,10 @@ impl Replica {
             Ok(call) => call,
             Err(error) => return Ok(response(error.body())),
         };
+        let has_replicas = self.wire.0.plan.has_replicas();
+        if has_replicas && is_counted(&call) {
+            self.check_leads(&call);
+        }
         self.travel().await;
         if call.oldest().is_some() {
             self.wire.lock().reads_old = true;
@@ -77,6 +89,8 @@ impl Replica {
             Ok(answer)
         } else if call.watches() {
             Ok(self.watch(&call))
+        } else if has_replicas && call.path.plural == "leases" {
+            self.elect(&call).await
         } else if is_counted(&call) {
             self.write(&call).await
         } else {
@@ -120,7 +134,7 @@ impl Replica {
         let running = {
             let state = self.wire.lock();
             // In a loop without a pause, no time passes in which it would be noticed.
-            state.running && state.replica == self.number && state.requests <= MOST
+            state.replicas.running.contains(&self.number) && state.requests <= MOST
         };
         if !running {
             std::future::pending::<()>().await;
@@ -134,6 +148,11 @@ impl Replica {
             Err(error) => return response(error.body()),
         };
         let (sender, lines) = mpsc::unbounded_channel();
+        let is_short = watch.limit() < SHORT;
+        let end = is_short.then(|| Instant::now() + watch.limit());
+        if let Some(end) = end {
+            tokio::spawn(self.wire.clone().end_watch(end));
+        }
         for event in &first {
             // The receiver still exists here.
             let _ = sender.send(line(event));
@@ -144,6 +163,9 @@ impl Replica {
                 .record(&mut state, Happened::Asked(format!("watch {kind}")));
             state.kinds.insert(kind.clone());
             state.watches.push(Subscriber {
+                replica: self.number,
+                is_dead: false,
+                end,
                 kind,
                 watch,
                 lines: sender,
@@ -167,6 +189,11 @@ impl Replica {
         for what in &faults {
             match what {
                 What::CrashBefore => self.crash(number, call, "before").await,
+                What::Failover(how @ (Failover::CutOff | Failover::LateWrite)) => {
+                    self.cut_off(number, call, *how == Failover::LateWrite);
+                    self.act(&faults);
+                    std::future::pending::<()>().await;
+                }
                 What::Held(kind) => self.hold(kind, false),
                 What::Missed(kind) => self.hold(kind, true),
                 What::Lagging => self.wire.lag(),
@@ -204,15 +231,34 @@ impl Replica {
         self.record(number, call, action, changed, text);
         for what in faults {
             match what {
-                What::CrashAfter => self.crash(number, call, "after").await,
-                What::Deleted => wire.delete(),
-                What::Recreated => wire.recreate(),
-                What::Step(step) if wire.is_next(step) => wire.step(),
-                What::Resync => wire.lock().resync = true,
-                _ => {}
+                What::CrashAfter | What::Failover(Failover::Ended) => {
+                    self.crash(number, call, "after").await;
+                }
+                What::Failover(Failover::EndedWarm) => {
+                    self.kill_watches();
+                    self.release();
+                    self.crash(number, call, "after").await;
+                }
+                What::Failover(Failover::Unrenewed) => self.lose_lease(),
+                other => self.act(&[other]),
             }
         }
         answer
+    }
+
+    /// Does what others do at a write.
+    fn act(&self, faults: &[What]) {
+        let created = self.wire.lock().created;
+        for what in faults {
+            match what {
+                What::Deleted | What::Recreated | What::Step(_) if !created => {}
+                What::Deleted => self.wire.delete(),
+                What::Recreated => self.wire.recreate(),
+                What::Step(step) if self.wire.is_next(*step) => self.wire.step(),
+                What::Resync => self.wire.lock().resync = true,
+                _ => {}
+            }
+        }
     }
 
     fn wrote(&self, number: usize, call: &Call, changed: bool, answer: &str) {
@@ -224,6 +270,7 @@ impl Replica {
         call.body.to_string().hash(&mut hasher);
         let what = Happened::Wrote {
             number,
+            who: self.name(),
             action,
             changed,
             answer,
@@ -234,8 +281,17 @@ impl Replica {
         self.wire.record(&mut state, what);
     }
 
+    /// What it is called in stories.
+    fn name(&self) -> String {
+        if self.wire.0.plan.has_replicas() {
+            format!("replica {}", self.number)
+        } else {
+            "the operator".to_owned()
+        }
+    }
+
     /// What a write does, in words.
-    fn action(&self, call: &Call) -> String {
+    pub(super) fn action(&self, call: &Call) -> String {
         let object = call.path.object();
         let exists = self
             .wire
@@ -261,15 +317,24 @@ impl Replica {
 
     /// Ends the process, in the middle of a write.
     async fn crash(&self, number: usize, call: &Call, when: &str) {
+        let who = self.name();
         let what = match when {
             "before" => format!(
-                "the operator ends before write {number}, in which it {}",
+                "{who} ends before write {number}, in which it {}",
                 self.action(call)
             ),
-            _ => format!("the operator ends right after write {number}"),
+            _ => format!("{who} ends right after write {number}"),
         };
-        self.wire.crash(what);
+        self.stop(what);
         std::future::pending::<()>().await;
+    }
+
+    fn stop(&self, what: String) {
+        let mut state = self.wire.lock();
+        state.replicas.running.remove(&self.number);
+        state.replicas.ended.push(self.number);
+        self.wire.record(&mut state, Happened::Fault(what));
+        self.wire.0.crashed.notify_one();
     }
 
     fn hold(&self, kind: &str, missed: bool) {

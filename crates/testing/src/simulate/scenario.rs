@@ -21,6 +21,8 @@ pub enum Oracle {
     Panics,
     /// The operator sends no request that `config/rbac/role.yaml` of its project does not allow.
     Permissions,
+    /// With two replicas and leader election, only the one that leads writes.
+    Leads,
     /// After the last fault, everything becomes idle.
     Idle,
     /// What was given to [`Simulation::always`](super::Simulation::always) holds.

@@ -12,12 +12,17 @@ pub(super) struct Event {
 #[derive(Clone, Debug)]
 pub(super) enum Happened {
     /// A replica of the operator starts, by its number.
-    Started(usize),
+    Started {
+        number: usize,
+        /// Whether there are two replicas at a time.
+        one_of_two: bool,
+    },
     /// The operator sends a request that changes nothing; only for comparisons.
     Asked(String),
     /// The operator writes: the number of the write, what it does, and what came of it.
     Wrote {
         number: usize,
+        who: String,
         action: String,
         changed: bool,
         answer: String,
@@ -49,7 +54,7 @@ impl Event {
             Happened::Wrote {
                 changed, answer, ..
             } => *changed || answer != "200 OK",
-            Happened::Started(number) => *number > 1,
+            Happened::Started { number, .. } => *number > 1,
             Happened::Action(_) | Happened::Fault(_) | Happened::Idle => true,
         }
     }
@@ -58,17 +63,22 @@ impl Event {
 impl fmt::Display for Event {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.what {
-            Happened::Started(1) => f.write_str("the operator starts"),
-            Happened::Started(_) => f.write_str("the operator starts again, with empty memory"),
+            Happened::Started {
+                number,
+                one_of_two: true,
+            } => write!(f, "replica {number} starts, with empty memory"),
+            Happened::Started { number: 1, .. } => f.write_str("the operator starts"),
+            Happened::Started { .. } => f.write_str("the operator starts again, with empty memory"),
             Happened::Asked(what) => write!(f, "the operator asks: {what}"),
             Happened::Wrote {
                 number,
+                who,
                 action,
                 answer,
                 changed,
                 ..
             } => {
-                write!(f, "write {number}: the operator {action}")?;
+                write!(f, "write {number}: {who} {action}")?;
                 match answer.as_str() {
                     "200 OK" | "201 Created" if *changed => Ok(()),
                     "200 OK" => f.write_str(", which changes nothing"),

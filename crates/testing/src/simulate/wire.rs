@@ -10,11 +10,12 @@ use hyper::body::Bytes;
 use serde_json::{Value, json};
 use tokio::{
     sync::{Notify, mpsc},
-    time::Instant,
+    time::{Instant, sleep_until},
 };
 
 use super::{
     plan::Plan,
+    replicas::Replicas,
     scenario::Scenario,
     trace::{Event, Happened},
 };
@@ -49,9 +50,7 @@ pub(super) struct Shared {
 
 #[derive(Default)]
 pub(super) struct State {
-    /// The number of the replica that runs; others never reach the API server again.
-    pub(super) replica: usize,
-    pub(super) running: bool,
+    pub(super) replicas: Replicas,
     /// How many writes the operator has sent.
     pub(super) writes: usize,
     /// How many requests it has sent, and how many have changed something.
@@ -68,12 +67,16 @@ pub(super) struct State {
     pub(super) kinds: BTreeSet<String>,
     /// How many steps the user has taken.
     pub(super) steps: usize,
+    /// Whether the user has created the objects, and deleted them.
+    pub(super) created: bool,
     pub(super) deleted: bool,
     /// What the user will create once it is gone.
     recreated: Vec<(Path, Value)>,
     pub(super) resync: bool,
     /// The first permission that the operator needed and does not have.
     pub(super) denied: Option<String>,
+    /// The first write of a replica that did not lead.
+    pub(super) unled: Option<String>,
     /// The first invariant that did not hold.
     pub(super) violated: Option<String>,
     pub(super) latency: Option<Random>,
@@ -90,11 +93,16 @@ pub(super) struct Hold {
 }
 
 pub(super) struct Subscriber {
+    pub(super) replica: usize,
     pub(super) kind: String,
     pub(super) watch: Watch,
     pub(super) lines: mpsc::UnboundedSender<Bytes>,
     /// Whether it began with a list that may be out of date: then it lags with the API server.
     pub(super) lags: bool,
+    /// Whether its connection is dead, which its client cannot see.
+    pub(super) is_dead: bool,
+    /// When the API server ends it; only if it was asked for a short one.
+    pub(super) end: Option<Instant>,
 }
 
 impl Wire {
@@ -123,10 +131,12 @@ impl Wire {
         self.0.stored[actor].notified().await;
     }
 
-    /// Ends the process of the operator.
+    /// Ends the process of the operator, of two that of the leader.
     pub(super) fn crash(&self, what: String) {
         let mut state = self.lock();
-        state.running = false;
+        let number = state.replicas.working();
+        state.replicas.running.remove(&number);
+        state.replicas.ended.push(number);
         self.record(&mut state, Happened::Fault(what));
         self.0.crashed.notify_one();
     }
@@ -151,6 +161,9 @@ impl Wire {
             let mut state = self.lock();
             let State { watches, held, .. } = &mut *state;
             watches.retain_mut(|one| {
+                if one.is_dead {
+                    return !one.lines.is_closed();
+                }
                 if one.lines.is_closed() || !objects.serves(one.watch.path()) {
                     return false;
                 }
@@ -174,8 +187,9 @@ impl Wire {
             } else {
                 Vec::new()
             };
-            if state.delivered != objects.version() {
-                state.delivered = objects.version();
+            let last = objects.last_change();
+            if state.delivered != last {
+                state.delivered = last;
                 self.0.stored.iter().for_each(Notify::notify_one);
             }
             recreated
@@ -250,6 +264,13 @@ impl Wire {
             self.tell(Happened::Action(what));
         }
         lagged
+    }
+
+    /// Ends a watch once its time is up.
+    pub(super) async fn end_watch(self, end: Instant) {
+        sleep_until(end).await;
+        let is_over = |one: &mut Subscriber| one.end.is_some_and(|end| end <= Instant::now());
+        self.lock().watches.extract_if(.., is_over).for_each(drop);
     }
 
     /// For how long watches have been held back, or the API server has lagged.

@@ -1,6 +1,12 @@
 //! The cluster of a history, the process of the operator in it, and the time that passes.
 
-use std::{future::pending, sync::Arc, time::Duration};
+use std::{
+    future::{pending, poll_fn},
+    pin::Pin,
+    sync::Arc,
+    task::Poll,
+    time::Duration,
+};
 
 use manager::{
     Manager, Options,
@@ -16,6 +22,7 @@ use super::{
     history::{Broken, History},
     plan::Plan,
     replica::Replica,
+    replicas,
     scenario::{Oracle, Scenario},
     trace::Happened,
     wire::{MOST, Wire},
@@ -27,6 +34,9 @@ use crate::{
 
 /// How long a process takes to start again.
 const RESTART: Duration = Duration::from_secs(1);
+
+/// The same with another replica, which may lead in the meantime.
+const REPLACED: Duration = Duration::from_secs(30);
 
 /// How often it is looked whether everything is idle: while something has changed lately, and later.
 const PERIOD: Duration = Duration::from_millis(500);
@@ -42,21 +52,41 @@ const LONGEST_HELD: Duration = Duration::from_secs(15);
 /// A history that takes longer than this makes no progress.
 const LONGEST: Duration = Duration::from_secs(6 * 3600);
 
+/// How the error of a manager that no longer leads begins.
+const LOST: &str = "leadership lost";
+
 pub(super) struct World {
     pub(super) scenario: Arc<Scenario>,
     pub(super) plan: Plan,
     pub(super) api: FakeApi,
     pub(super) wire: Wire,
     clock: Clock,
-    process: Option<Process>,
+    processes: Vec<Process>,
     actors: Vec<AbortHandle>,
     pub(super) history: History,
 }
 
 /// A process of the operator.
 struct Process {
+    /// The number of the replica.
+    number: usize,
     controllers: Controllers,
     task: JoinHandle<anyhow::Result<()>>,
+}
+
+/// Waits until one of these processes has ended by itself.
+async fn ended(
+    processes: &mut [Process],
+) -> (usize, Result<anyhow::Result<()>, tokio::task::JoinError>) {
+    poll_fn(|cx| {
+        for process in &mut *processes {
+            if let Poll::Ready(ended) = Pin::new(&mut process.task).poll(cx) {
+                return Poll::Ready((process.number, ended));
+            }
+        }
+        Poll::Pending
+    })
+    .await
 }
 
 impl Drop for World {
@@ -89,62 +119,84 @@ impl World {
             api,
             wire,
             clock: Clock::for_tests(),
-            process: None,
+            processes: Vec::new(),
             actors,
             history: History::default(),
         }
     }
 
-    /// Starts a process of the operator.
+    /// Starts the operator: one process, or two with leader election.
     pub(super) fn start(&mut self) -> Result<(), Broken> {
+        self.start_one()?;
+        if self.plan.has_replicas() {
+            self.start_one()?;
+        }
+        Ok(())
+    }
+
+    fn start_one(&mut self) -> Result<(), Broken> {
         let mut options = Options::default();
+        if self.plan.has_replicas() {
+            replicas::elect(&mut options, self.plan.is_warm());
+        }
         let address = "0".parse();
         options.health_probe_bind_address = address.map_err(|error| (Oracle::Runs, error))?;
         let connection = Replica::start(&self.wire);
+        let number = connection.number;
         let mut manager: Manager =
             harness::manager(options, "test.example.com", &connection, self.clock.clone());
         (self.scenario.register)(&mut manager);
         let controllers = Controllers::of(&manager);
         let controllers = controllers.map_err(|error| (Oracle::Runs, format!("{error:#}")))?;
-        self.process = Some(Process {
+        self.processes.push(Process {
+            number,
             controllers,
             task: tokio::spawn(async move { manager.run_until(pending()).await }),
         });
         Ok(())
     }
 
-    /// Ends the process of the operator.
+    /// Ends the processes of the operator.
     pub(super) fn end(&mut self) {
-        if let Some(process) = self.process.take() {
+        self.end_those(|_| true);
+    }
+
+    /// Ends some processes, and returns how many.
+    fn end_those(&mut self, are_meant: impl Fn(usize) -> bool) -> usize {
+        let meant = |process: &mut Process| are_meant(process.number);
+        let ended: Vec<_> = self.processes.extract_if(.., meant).collect();
+        for process in &ended {
             self.history.panics += process.controllers.panics();
             process.task.abort();
         }
+        ended.len()
     }
 
     /// Enqueues all objects.
     pub(super) fn enqueue_all(&self) {
-        if let Some(process) = &self.process {
-            process.controllers.resync();
-        }
+        let processes = self.processes.iter();
+        processes.for_each(|process| process.controllers.resync());
     }
 
     /// The objects whose reconciles fail.
     pub(super) fn failing(&self) -> Vec<String> {
-        let process = self.process.as_ref();
-        process.map_or_else(Vec::new, |process| process.controllers.failing())
+        let processes = self.processes.iter();
+        processes
+            .flat_map(|process| process.controllers.failing())
+            .collect()
     }
 
     /// Waits until nothing has changed for a while, nothing is due, and nothing is held back.
     pub(super) async fn idle(&mut self) -> Result<(), Broken> {
         let (quiet, began) = (self.scenario.quiet, Instant::now());
-        let (mut last, mut since) = (self.version(), began);
+        let (mut last, mut since) = (self.last_change(), began);
         loop {
             // Once it is quiet, hardly anything happens.
             let is_recent = since.elapsed() < RECENT;
             let period = if is_recent { PERIOD } else { LONG_PERIOD };
             self.next_moment(period.min(quiet)).await?;
-            let version = self.version();
-            if version != last || !self.is_idle() || self.wire.waits() {
+            let version = self.last_change();
+            if version != last || !self.is_idle() || self.wire.waits() || self.wire.elects() {
                 (last, since) = (version, Instant::now());
             }
             self.progresses(began)?;
@@ -159,8 +211,8 @@ impl World {
     }
 
     fn is_idle(&self) -> bool {
-        let process = self.process.as_ref();
-        process.is_none_or(|process| process.controllers.are_idle())
+        let mut processes = self.processes.iter();
+        processes.all(|process| process.controllers.are_idle())
     }
 
     /// Whether watches that are held back may deliver again, if everything has been idle since then.
@@ -182,23 +234,28 @@ impl World {
 
     /// Lets time pass; starts the operator again if it has ended.
     async fn next_moment(&mut self, period: Duration) -> Result<(), Broken> {
-        let Some(process) = &mut self.process else {
+        if self.processes.is_empty() {
             return Ok(());
-        };
+        }
         tokio::select! {
             biased;
             () = self.wire.crashed() => {
-                self.end();
-                sleep(RESTART).await;
-                self.start()?;
+                let ended = std::mem::take(&mut self.wire.lock().replicas.ended);
+                self.restart(&ended).await?;
             }
-            ended = &mut process.task => {
+            (number, ended) = ended(&mut self.processes) => {
                 let error = match ended {
                     Ok(Ok(())) => "without an error".to_owned(),
                     Ok(Err(error)) => format!("{error:#}"),
                     Err(error) => error.to_string(),
                 };
-                return Err((Oracle::Runs, format!("the manager ended: {error}")));
+                if !self.plan.has_replicas() || !error.starts_with(LOST) {
+                    return Err((Oracle::Runs, format!("the manager ended: {error}")));
+                }
+                let what = format!("replica {number} ends, because it no longer leads");
+                self.wire.tell(Happened::Action(what));
+                self.wire.lock().replicas.running.remove(&number);
+                self.restart(&[number]).await?;
             }
             () = sleep(period) => {}
         }
@@ -206,6 +263,22 @@ impl World {
             self.enqueue_all();
         }
         Ok(())
+    }
+
+    /// Ends these processes, and starts as many.
+    async fn restart(&mut self, numbers: &[usize]) -> Result<(), Broken> {
+        let count = self.end_those(|number| numbers.contains(&number));
+        let pause = if self.plan.has_replicas() {
+            REPLACED
+        } else {
+            RESTART
+        };
+        sleep(pause).await;
+        (0..count).try_for_each(|_| self.start_one())
+    }
+
+    fn last_change(&self) -> u64 {
+        self.api.change_quietly(|objects| objects.last_change())
     }
 
     pub(super) fn version(&self) -> u64 {

@@ -6,6 +6,7 @@ mod anvil;
 mod crash;
 mod deletion;
 mod explored;
+mod failover;
 mod fleet;
 mod kinds;
 mod lagging;
