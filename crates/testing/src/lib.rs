@@ -109,7 +109,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 pub use manager::is_ready;
 
 #[cfg(feature = "simulate")]
-pub use self::simulate::{Oracle, Simulation, Summary, simulate};
+pub use self::simulate::{External, Oracle, Simulation, Summary, simulate};
 pub use self::{
     admission::{Admitted, review},
     cluster::{Cluster, eventually},

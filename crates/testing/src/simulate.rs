@@ -8,6 +8,7 @@
 mod actors;
 mod by_hand;
 mod explore;
+mod external;
 mod history;
 mod life;
 mod oracle;
@@ -15,6 +16,7 @@ mod permissions;
 mod plan;
 mod plans;
 mod project;
+mod refusals;
 mod replica;
 mod replicas;
 mod run;
@@ -35,7 +37,7 @@ use manager::{Manager, Object};
 use serde::Serialize;
 
 use self::scenario::{Scenario, Settings};
-pub use self::{run::Summary, scenario::Oracle};
+pub use self::{external::External, run::Summary, scenario::Oracle};
 use crate::{
     FakeApi,
     fake::path,
@@ -105,10 +107,12 @@ pub fn simulate(register: impl Fn(&mut Manager) + Send + Sync + 'static) -> Simu
             objects: Vec::new(),
             steps: Vec::new(),
             kubelet: None,
+            services: Vec::new(),
             always: Vec::new(),
             ignored: Vec::new(),
             without: BTreeMap::new(),
             skipped: BTreeMap::new(),
+            period: None,
             quiet: QUIET,
         },
         settings: Settings {
@@ -196,6 +200,16 @@ impl Simulation {
         self
     }
 
+    /// A fake of a service outside the cluster, which `register` passes to the operator. What it holds is part of the state
+    /// that is compared, and must be gone after the deletion of the objects.
+    pub fn external<T>(mut self, service: &External<T>) -> Self
+    where
+        T: Default + Serialize + Send + 'static,
+    {
+        self.scenario.services.push(Arc::new(service.clone()));
+        self
+    }
+
     /// Something that holds after every change: `what` says it.
     pub fn always(
         mut self,
@@ -245,6 +259,25 @@ impl Simulation {
     /// something each minute needs a shorter one.
     pub fn idle_after(mut self, quiet: Duration) -> Self {
         self.scenario.quiet = quiet;
+        self
+    }
+
+    /// Simulates an operator that acts on a schedule: for ever, once in each `period`, at a multiple of it since midnight.
+    /// Between two of these times it counts as idle.
+    ///
+    /// Histories are compared at the same times of day, every five periods. Where something happens later than in the
+    /// history without faults, as after a step of the user or in another replica, what was done on schedule meanwhile
+    /// rightly differs; then only the other oracles judge.
+    ///
+    /// # Panics
+    /// If `period` is shorter than a minute.
+    pub fn every(mut self, period: Duration) -> Self {
+        assert!(
+            period >= Duration::from_secs(60),
+            "a period is a minute or longer"
+        );
+        self.scenario.period = Some(period);
+        self.scenario.quiet = period / 4;
         self
     }
 

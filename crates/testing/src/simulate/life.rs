@@ -28,7 +28,7 @@ impl World {
         let scenario = self.scenario.clone();
         scenario.world.iter().for_each(|create| create(&self.api));
         let before = self.urls();
-        self.history.before = state::of(&self.api);
+        self.history.before = self.state();
         self.start()?;
         self.idle().await?;
         for (path, create) in &scenario.objects {
@@ -53,7 +53,7 @@ impl World {
             self.wire.delete();
             self.idle().await?;
         }
-        self.history.gone = state::of(&self.api);
+        self.history.gone = self.state();
         Ok(())
     }
 
@@ -87,7 +87,7 @@ impl World {
     async fn rest(&mut self) -> Result<(), Broken> {
         self.idle().await?;
         if !self.wire.lock().deleted {
-            self.history.states.push(state::of(&self.api));
+            self.history.states.push(self.state());
             self.history.seen.push(self.wire.lock().events.len());
         }
         Ok(())
@@ -150,8 +150,9 @@ impl World {
                 }
             });
             self.idle().await?;
+            let state = self.state();
             if let Some(last) = self.history.states.last_mut() {
-                *last = state::of(&self.api);
+                *last = state;
             }
             if let Some(last) = self.history.seen.last_mut() {
                 *last = self.wire.lock().events.len();
@@ -173,7 +174,12 @@ impl World {
             let state = self.wire.lock();
             (state.events.len(), state.changes)
         };
-        self.idle().await?;
+        // What is due by the schedule would be another change.
+        self.settle().await?;
+        if self.scenario.period.is_some() && self.plan.has_replicas() {
+            // Until another one leads, it is due.
+            return Ok(());
+        }
         let state = self.wire.lock();
         let new = || state.events[events..].iter();
         let is_action = |it: &Event| matches!(it.what, Happened::Action(_) | Happened::Fault(_));
@@ -219,7 +225,7 @@ fn ended(mut world: World, broken: Option<Broken>) -> History {
     history.denied = state.denied.take();
     history.events = std::mem::take(&mut state.events);
     history.kinds = state.kinds.iter().cloned().collect();
-    history.reads_old = state.reads_old;
+    history.reads_old = state.lag.is_allowed;
     history.writes = state.writes;
     drop(state);
     history

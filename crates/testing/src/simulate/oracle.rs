@@ -66,7 +66,13 @@ pub(super) fn check(
     let wanted = &reference.history;
     let ignored = &reference.ignored;
     alone(scenario, history)
-        .or_else(|| chosen(scenario, at_rest(reference, plan, history)))
+        .or_else(|| {
+            let is_late = plan.has_other_actions() || plan.has_replicas();
+            if is_late && scenario.period.is_some() {
+                return None;
+            }
+            chosen(scenario, at_rest(reference, plan, history))
+        })
         .or_else(|| {
             let what = "after the deletion, the state differs from that without faults";
             let (wanted, found) = (&wanted.gone, &history.gone);
@@ -86,7 +92,8 @@ pub(super) fn check(
             )
         })
         .or_else(|| {
-            if plan.has_other_actions() {
+            let is_late = plan.has_replicas() && scenario.period.is_some();
+            if plan.has_other_actions() || is_late {
                 return None;
             }
             chosen(scenario, counts(wanted, history))

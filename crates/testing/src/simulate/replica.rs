@@ -18,6 +18,7 @@ use tower::{BoxError, Service};
 
 use super::{
     plan::{Refusal, What},
+    refusals::{error, status, unapplied},
     replicas::Failover,
     trace::Happened,
     wire::{Hold, MOST, Subscriber, TOUCHED, Wire},
@@ -83,7 +84,7 @@ impl Replica {
         }
         self.travel().await;
         if call.oldest().is_some() {
-            self.wire.lock().reads_old = true;
+            self.wire.lock().lag.is_allowed = true;
         }
         let answer = if let Some(answer) = self.denied(&call) {
             Ok(answer)
@@ -122,7 +123,7 @@ impl Replica {
     }
 
     /// Takes the time of the way, and never arrives if the process has ended.
-    async fn travel(&self) {
+    pub(super) async fn travel(&self) {
         let delay = {
             let mut state = self.wire.lock();
             let random = state.latency.as_mut();
@@ -134,7 +135,7 @@ impl Replica {
         let running = {
             let state = self.wire.lock();
             // In a loop without a pause, no time passes in which it would be noticed.
-            state.replicas.running.contains(&self.number) && state.requests <= MOST
+            state.replicas.reaches(self.number) && state.requests <= MOST
         };
         if !running {
             std::future::pending::<()>().await;
@@ -188,15 +189,12 @@ impl Replica {
         let faults: Vec<_> = wire.0.plan.at(number).cloned().collect();
         for what in &faults {
             match what {
-                What::CrashBefore => self.crash(number, call, "before").await,
+                What::CrashBefore => self.end_before(number, &self.action(call)).await,
                 What::Failover(how @ (Failover::CutOff | Failover::LateWrite)) => {
                     self.cut_off(number, call, *how == Failover::LateWrite);
                     self.act(&faults);
                     std::future::pending::<()>().await;
                 }
-                What::Held(kind) => self.hold(kind, false),
-                What::Missed(kind) => self.hold(kind, true),
-                What::Lagging => self.wire.lag(),
                 What::Refused(Refusal::Conflict) => self.touch(&call.path),
                 What::Refused(refusal) => {
                     if let Some(answer) = unapplied(*refusal) {
@@ -205,7 +203,7 @@ impl Replica {
                         return answer;
                     }
                 }
-                _ => {}
+                other => self.disturb(other),
             }
         }
         let before = api.change_quietly(|objects| objects.version());
@@ -229,21 +227,35 @@ impl Replica {
             }
         }
         self.record(number, call, action, changed, text);
+        self.afterwards(number, &faults).await;
+        answer
+    }
+
+    /// What happens right after a write.
+    pub(super) async fn afterwards(&self, number: usize, faults: &[What]) {
         for what in faults {
             match what {
-                What::CrashAfter | What::Failover(Failover::Ended) => {
-                    self.crash(number, call, "after").await;
-                }
+                What::CrashAfter | What::Failover(Failover::Ended) => self.end(number).await,
                 What::Failover(Failover::EndedWarm) => {
                     self.kill_watches();
                     self.release();
-                    self.crash(number, call, "after").await;
+                    self.end(number).await;
                 }
                 What::Failover(Failover::Unrenewed) => self.lose_lease(),
-                other => self.act(&[other]),
+                _ => {}
             }
+            self.act(std::slice::from_ref(what));
         }
-        answer
+    }
+
+    /// Disturbs the watches, or the API server, at a write.
+    pub(super) fn disturb(&self, what: &What) {
+        match what {
+            What::Held(kind) => self.hold(kind, false),
+            What::Missed(kind) => self.hold(kind, true),
+            What::Lagging => self.wire.lag(),
+            _ => {}
+        }
     }
 
     /// Does what others do at a write.
@@ -268,13 +280,25 @@ impl Replica {
     fn record(&self, number: usize, call: &Call, action: String, changed: bool, answer: String) {
         let mut hasher = DefaultHasher::new();
         call.body.to_string().hash(&mut hasher);
+        self.tell_write(number, action, changed, answer, hasher.finish());
+    }
+
+    /// Records a write; `sent` is a hash of what was sent.
+    pub(super) fn tell_write(
+        &self,
+        number: usize,
+        action: String,
+        changed: bool,
+        answer: String,
+        sent: u64,
+    ) {
         let what = Happened::Wrote {
             number,
             who: self.name(),
             action,
             changed,
             answer,
-            sent: hasher.finish(),
+            sent,
         };
         let mut state = self.wire.lock();
         state.changes += usize::from(changed);
@@ -282,7 +306,7 @@ impl Replica {
     }
 
     /// What it is called in stories.
-    fn name(&self) -> String {
+    pub(super) fn name(&self) -> String {
         if self.wire.0.plan.has_replicas() {
             format!("replica {}", self.number)
         } else {
@@ -315,17 +339,18 @@ impl Replica {
         format!("{verb} {object}")
     }
 
-    /// Ends the process, in the middle of a write.
-    async fn crash(&self, number: usize, call: &Call, when: &str) {
+    /// Ends the process before a write.
+    pub(super) async fn end_before(&self, number: usize, action: &str) {
         let who = self.name();
-        let what = match when {
-            "before" => format!(
-                "{who} ends before write {number}, in which it {}",
-                self.action(call)
-            ),
-            _ => format!("{who} ends right after write {number}"),
-        };
-        self.stop(what);
+        self.stop(format!(
+            "{who} ends before write {number}, in which it {action}"
+        ));
+        std::future::pending::<()>().await;
+    }
+
+    /// Ends the process right after a write.
+    async fn end(&self, number: usize) {
+        self.stop(format!("{} ends right after write {number}", self.name()));
         std::future::pending::<()>().await;
     }
 
@@ -364,37 +389,6 @@ impl Replica {
             self.wire.tell(Happened::Fault(what));
         }
     }
-}
-
-/// The answer of a request that is not done; `None` if it is.
-fn unapplied(refusal: Refusal) -> Option<Result<Response<Content>, BoxError>> {
-    let (code, reason) = match refusal {
-        Refusal::Conflict | Refusal::TimeoutApplied | Refusal::Unanswered => return None,
-        Refusal::Unsent => return Some(Err("the connection was closed".into())),
-        Refusal::TooManyRequests => (StatusCode::TOO_MANY_REQUESTS, "TooManyRequests"),
-        Refusal::InternalError => (StatusCode::INTERNAL_SERVER_ERROR, "InternalError"),
-        Refusal::Unavailable => (StatusCode::SERVICE_UNAVAILABLE, "ServiceUnavailable"),
-        Refusal::Timeout => (StatusCode::GATEWAY_TIMEOUT, "Timeout"),
-    };
-    let mut answer = error(code, reason);
-    if refusal == Refusal::TooManyRequests {
-        answer
-            .headers_mut()
-            .insert(hyper::header::RETRY_AFTER, 1.into());
-    }
-    Some(Ok(answer))
-}
-
-fn error(code: StatusCode, reason: &str) -> Response<Content> {
-    let status = json!({
-        "apiVersion": "v1", "kind": "Status", "status": "Failure", "metadata": {},
-        "code": code.as_u16(), "reason": reason, "message": "a fault of the simulation",
-    });
-    response((code, status))
-}
-
-fn status(response: &Response<Content>) -> String {
-    response.status().to_string()
 }
 
 /// Whether a request is a write that faults can happen at.

@@ -77,8 +77,10 @@ pub(super) fn elect(options: &mut Options, is_warm: bool) {
 pub(super) struct Replicas {
     /// How many have started.
     pub(super) started: usize,
-    /// Those whose requests arrive.
+    /// Those that have not ended.
     pub(super) running: BTreeSet<usize>,
+    /// Those whose requests do not arrive.
+    cut_off: BTreeSet<usize>,
     /// Those that a fault has ended.
     pub(super) ended: Vec<usize>,
     /// Those whose Lease is not renewed.
@@ -92,12 +94,15 @@ pub(super) struct Replicas {
 }
 
 impl Replicas {
+    /// Whether the requests of a replica arrive.
+    pub(super) fn reaches(&self, number: usize) -> bool {
+        self.running.contains(&number) && !self.cut_off.contains(&number)
+    }
+
     /// Whether one leads, and will go on to.
     fn has_leader(&self) -> bool {
         self.holder.is_some_and(|(number, renewed)| {
-            self.running.contains(&number)
-                && !self.unrenewed.contains(&number)
-                && renewed.elapsed() < LEASE
+            self.reaches(number) && !self.unrenewed.contains(&number) && renewed.elapsed() < LEASE
         })
     }
 
@@ -137,7 +142,9 @@ impl Replica {
     /// Records a write of a replica that does not lead.
     pub(super) fn check_leads(&self, call: &Call) {
         let mut state = self.wire.lock();
-        if state.replicas.leads(self.number) || state.unled.is_some() {
+        let replicas = &state.replicas;
+        let has_ended = !replicas.running.contains(&self.number);
+        if has_ended || replicas.leads(self.number) || state.unled.is_some() {
             return;
         }
         let what = format!(
@@ -220,7 +227,7 @@ impl Replica {
         let what = format!("from write {number} on, in which it {action}, replica {it} is cut off");
         {
             let mut state = self.wire.lock();
-            state.replicas.running.remove(&self.number);
+            state.replicas.cut_off.insert(self.number);
             // Whatever the operator does, an object with a generated name would exist twice.
             if is_late && call.body["metadata"]["generateName"].is_null() {
                 state.replicas.late.push((number, call.clone()));

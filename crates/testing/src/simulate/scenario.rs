@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use manager::Manager;
 use serde_json::Value;
 
-use super::permissions::Permissions;
+use super::{external::Service, permissions::Permissions};
 use crate::{FakeApi, jobs::JobEnds, server::Path};
 
 pub(super) type Register = Arc<dyn Fn(&mut Manager) + Send + Sync>;
@@ -64,6 +64,8 @@ pub(super) struct Scenario {
     pub(super) steps: Vec<(String, Step)>,
     /// The fake kubelet, if it is wanted.
     pub(super) kubelet: Option<JobEnds>,
+    /// The services outside the cluster.
+    pub(super) services: Vec<Arc<dyn Service>>,
     pub(super) always: Vec<(String, Invariant)>,
     /// JSON pointers of fields that may differ.
     pub(super) ignored: Vec<String>,
@@ -71,6 +73,8 @@ pub(super) struct Scenario {
     pub(super) without: BTreeMap<Oracle, String>,
     /// The patterns of faults that are left out, and why.
     pub(super) skipped: BTreeMap<String, String>,
+    /// How often the operator does something, for ever.
+    pub(super) period: Option<Duration>,
     /// Without a change for so long, the operator is idle.
     pub(super) quiet: Duration,
 }

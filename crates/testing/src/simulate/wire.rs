@@ -57,10 +57,7 @@ pub(super) struct State {
     pub(super) requests: usize,
     pub(super) changes: usize,
     pub(super) held: Vec<Hold>,
-    /// Since when the API server lags.
-    pub(super) lags: Option<Instant>,
-    /// Whether the operator has sent reads that may be answered with what was stored before.
-    pub(super) reads_old: bool,
+    pub(super) lag: Lag,
     pub(super) watches: Vec<Subscriber>,
     pub(super) events: Vec<Event>,
     /// The kinds that it watches.
@@ -82,6 +79,15 @@ pub(super) struct State {
     pub(super) latency: Option<Random>,
     /// The last version that the watches have seen.
     delivered: u64,
+}
+
+/// How the API server lags.
+#[derive(Default)]
+pub(super) struct Lag {
+    /// Since when.
+    since: Option<Instant>,
+    /// Whether the operator has sent reads that may be answered with what was stored before.
+    pub(super) is_allowed: bool,
 }
 
 /// The kind of a watch that is held back, and the version up to which it delivers.
@@ -148,6 +154,11 @@ impl Wire {
     pub(super) fn record(&self, state: &mut State, what: Happened) {
         let after = self.0.began.elapsed();
         state.events.push(Event { after, what });
+    }
+
+    /// The time since the beginning of the history.
+    pub(super) fn elapsed(&self) -> Duration {
+        self.0.began.elapsed()
     }
 
     /// Records what others than the operator do.
@@ -249,14 +260,14 @@ impl Wire {
     pub(super) fn lag(&self) {
         let now = |objects: &mut Objects| objects.lags_at = Some(objects.version());
         self.0.api.change_quietly(now);
-        self.lock().lags = Some(Instant::now());
+        self.lock().lag.since = Some(Instant::now());
         let what = "from now on, the API server lags: lists with resourceVersion=0 show what is stored now";
         self.tell(Happened::Fault(what.to_owned()));
     }
 
     /// Ends the lag of the API server; returns whether it did.
     fn catch_up(&self) -> bool {
-        let lagged = self.lock().lags.take().is_some();
+        let lagged = self.lock().lag.since.take().is_some();
         if lagged {
             let current = |objects: &mut Objects| objects.lags_at = None;
             self.0.api.change_quietly(current);
@@ -277,7 +288,7 @@ impl Wire {
     pub(super) fn held_for(&self) -> Option<Duration> {
         let state = self.lock();
         let held = state.held.first().map(|hold| hold.since);
-        held.or(state.lags).map(|since| since.elapsed())
+        held.or(state.lag.since).map(|since| since.elapsed())
     }
 
     /// Whether the user has yet to create something again.

@@ -18,12 +18,13 @@ use tokio::{
 };
 
 use super::{
-    actors,
+    actors, external,
     history::{Broken, History},
     plan::Plan,
     replica::Replica,
     replicas,
     scenario::{Oracle, Scenario},
+    state::{self, State},
     trace::Happened,
     wire::{MOST, Wire},
 };
@@ -42,6 +43,9 @@ const REPLACED: Duration = Duration::from_secs(30);
 const PERIOD: Duration = Duration::from_millis(500);
 const RECENT: Duration = Duration::from_secs(4);
 const LONG_PERIOD: Duration = Duration::from_secs(10);
+
+/// By how much the clock of tokio is late.
+const MOMENT: Duration = Duration::from_millis(50);
 
 /// For how long everything must be idle before watches that are held back deliver again.
 const HELD: Duration = Duration::from_secs(2);
@@ -74,6 +78,19 @@ struct Process {
     task: JoinHandle<anyhow::Result<()>>,
 }
 
+/// How much time is left until histories are compared next: every five periods, between two times of the schedule.
+fn time_until(period: Duration, elapsed: Duration) -> Duration {
+    let (all, now) = (period.as_millis() * 5, elapsed.as_millis());
+    let gone = (now + all - period.as_millis() / 2) % all;
+    // Less than five periods.
+    Duration::from_millis(u64::try_from(all - gone).unwrap_or(u64::MAX))
+}
+
+/// Whether histories are compared now, or would have been a moment ago.
+fn is_time(period: Duration, elapsed: Duration) -> bool {
+    time_until(period, elapsed) + MOMENT > period * 5
+}
+
 /// Waits until one of these processes has ended by itself.
 async fn ended(
     processes: &mut [Process],
@@ -91,6 +108,7 @@ async fn ended(
 
 impl Drop for World {
     fn drop(&mut self) {
+        external::enter(None);
         self.actors.iter().for_each(AbortHandle::abort);
         self.end();
     }
@@ -105,6 +123,8 @@ impl World {
             crds.for_each(|crd| objects.define(crd.clone()));
         });
         let wire = Wire::new(&api, plan, scenario);
+        external::enter(Some(wire.clone()));
+        scenario.services.iter().for_each(|service| service.reset());
         let mut actors = vec![
             tokio::spawn(actors::deliver(api.clone(), wire.clone())).abort_handle(),
             tokio::spawn(actors::collect(api.clone(), wire.clone())).abort_handle(),
@@ -186,15 +206,27 @@ impl World {
             .collect()
     }
 
-    /// Waits until nothing has changed for a while, nothing is due, and nothing is held back.
+    /// Waits until nothing has changed for a while, nothing is due, and nothing is held back; with a schedule, until the next
+    /// time at which histories are compared.
     pub(super) async fn idle(&mut self) -> Result<(), Broken> {
+        self.idle_at(self.scenario.period).await
+    }
+
+    /// The same, whatever the time.
+    pub(super) async fn settle(&mut self) -> Result<(), Broken> {
+        self.idle_at(None).await
+    }
+
+    async fn idle_at(&mut self, schedule: Option<Duration>) -> Result<(), Broken> {
         let (quiet, began) = (self.scenario.quiet, Instant::now());
         let (mut last, mut since) = (self.last_change(), began);
         loop {
             // Once it is quiet, hardly anything happens.
             let is_recent = since.elapsed() < RECENT;
             let period = if is_recent { PERIOD } else { LONG_PERIOD };
-            self.next_moment(period.min(quiet)).await?;
+            let left = schedule.map(|every| time_until(every, self.wire.elapsed()));
+            let period = period.min(quiet).min(left.unwrap_or(period));
+            self.next_moment(period).await?;
             let version = self.last_change();
             if version != last || !self.is_idle() || self.wire.waits() || self.wire.elects() {
                 (last, since) = (version, Instant::now());
@@ -203,7 +235,8 @@ impl World {
             if self.may_release(since) && self.wire.release() {
                 since = Instant::now();
             }
-            if since.elapsed() >= quiet {
+            let in_time = schedule.is_none_or(|every| is_time(every, self.wire.elapsed()));
+            if since.elapsed() >= quiet && in_time {
                 self.wire.tell(Happened::Idle);
                 return Ok(());
             }
@@ -283,6 +316,14 @@ impl World {
 
     pub(super) fn version(&self) -> u64 {
         self.api.change_quietly(|objects| objects.version())
+    }
+
+    /// The current state, of the services outside the cluster, too.
+    pub(super) fn state(&self) -> State {
+        let mut state = state::of(&self.api);
+        let services = self.scenario.services.iter();
+        services.for_each(|service| service.add_to(&mut state));
+        state
     }
 
     /// The URLs of all objects.
