@@ -1,0 +1,179 @@
+//! `CustomResourceDefinitions` become Rust whose own definition is equal to them, one feature a fixture. `UPDATE=1` writes the
+//! Rust next to the fixtures, which this test compiles.
+
+#![allow(
+    missing_docs,
+    dead_code,
+    clippy::duplicated_attributes,
+    reason = "generated types"
+)]
+
+use std::path::{Path, PathBuf};
+use std::{env, fs};
+
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kbr_scaffold::imported;
+use kube::CustomResourceExt;
+use serde_json::{Value, json};
+
+/// Declares the generated files of each fixture, and lists their definitions.
+macro_rules! fixtures {
+    ($($fixture:ident: $($file:ident)+ => $kind:ident;)*) => {
+        $($(mod $file;)+)*
+
+        /// The fixtures, and the definitions of their types, one for each version.
+        fn fixtures() -> Vec<(&'static str, Vec<CustomResourceDefinition>)> {
+            vec![$((stringify!($fixture), vec![$($file::$kind::crd()),+])),*]
+        }
+    };
+}
+
+fixtures! {
+    any_status: any_status_v1 => Wave;
+    beside: beside_v1 => Log;
+    bounds: bounds_v1 => Mast;
+    columns: columns_v1 => Harbor;
+    defaults: defaults_v1 => Sail;
+    embedded: embedded_v1 => Crate;
+    enums: enums_v1 => Signal;
+    formats: formats_v1 => Anchor;
+    large: large_v1 => Net;
+    lists: lists_v1 => Port;
+    maps: maps_v1 => Deck;
+    names: names_v1 => Mate;
+    nullables: nullables_v1 => Rope;
+    opaque: opaque_v1 => Buoy;
+    open: open_v1 => Chart;
+    quantities: quantities_v1 => Hold;
+    root: root_v1 => Storm;
+    rules: rules_v1 => Watch;
+    scalars: scalars_v1 => Ship;
+    shared: shared_v1 => Fleet;
+    status_field: status_field_v1 => Wind;
+    texts: texts_v1 => Poem;
+    unions: unions_v1 => Route;
+    versions: versions_v1alpha1 versions_v1beta1 versions_v1beta2 versions_v1 => Tide;
+    without_spec: without_spec_v1 => Note;
+}
+
+fn path(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/imported")
+        .join(name)
+}
+
+fn text(name: &str) -> String {
+    fs::read_to_string(path(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+#[test]
+fn the_types_of_each_fixture_are_the_recorded_ones() {
+    let mut differing = Vec::new();
+    for (name, _) in fixtures() {
+        let definition = imported::read(&text(&format!("{name}.yaml")), None).unwrap();
+        for types in definition.types() {
+            let file = format!("{name}_{}.rs", types.version);
+            if env::var_os("UPDATE").is_some() {
+                fs::write(path(&file), &types.text).unwrap();
+            } else if text(&file) != types.text {
+                differing.push(file);
+            }
+        }
+    }
+    assert!(
+        differing.is_empty(),
+        "run this test with UPDATE=1: {differing:?}"
+    );
+}
+
+#[test]
+fn the_definition_of_the_types_is_that_of_the_fixture() {
+    for (name, parts) in fixtures() {
+        let original: Value = serde_saphyr::from_str(&text(&format!("{name}.yaml"))).unwrap();
+        let parts: Vec<Value> = parts
+            .iter()
+            .map(|part| serde_json::to_value(part).unwrap())
+            .collect();
+        let (ours, theirs) = (data(&merged(parts)), data(&original));
+        let difference = difference("", &theirs, &ours);
+        assert_eq!(difference, None, "{name}");
+    }
+}
+
+/// The definitions of all versions as one.
+fn merged(parts: Vec<Value>) -> Value {
+    let versions = parts.iter().map(|part| part["spec"]["versions"][0].clone());
+    let versions: Value = versions.collect();
+    let mut merged = parts.into_iter().next().unwrap();
+    merged["spec"]["versions"] = versions;
+    merged
+}
+
+/// What of a definition is equal if the API server takes it for equal.
+fn data(crd: &Value) -> Value {
+    let mut spec = crd["spec"].clone();
+    let kind = spec["names"]["kind"].as_str().unwrap().to_owned();
+    let names = spec["names"].as_object_mut().unwrap();
+    names
+        .entry("singular")
+        .or_insert(json!(kind.to_lowercase()));
+    names
+        .entry("listKind")
+        .or_insert(json!(format!("{kind}List")));
+    names.retain(|_, value| *value != json!([]));
+    let versions = spec["versions"].as_array_mut().unwrap();
+    for version in &mut *versions {
+        let schema = &mut version["schema"]["openAPIV3Schema"];
+        *schema = imported::normal(schema);
+        version
+            .as_object_mut()
+            .unwrap()
+            .retain(|_, value| *value != json!([]));
+        for column in version["additionalPrinterColumns"]
+            .as_array_mut()
+            .into_iter()
+            .flatten()
+        {
+            column
+                .as_object_mut()
+                .unwrap()
+                .retain(|_, value| *value != json!(0));
+        }
+    }
+    versions.sort_by_key(|version| version["name"].to_string());
+    let mut annotations = crd["metadata"]["annotations"].clone();
+    for own in ["kbr/version", "controller-gen.kubebuilder.io/version"] {
+        annotations.as_object_mut().map(|all| all.remove(own));
+    }
+    let annotations = if annotations == json!({}) {
+        Value::Null
+    } else {
+        annotations
+    };
+    json!({ "name": crd["metadata"]["name"], "annotations": annotations, "spec": spec })
+}
+
+/// The first place where two values differ, and what is there.
+fn difference(path: &str, theirs: &Value, ours: &Value) -> Option<String> {
+    if let (Value::Object(theirs), Value::Object(ours)) = (theirs, ours) {
+        let keys = theirs.keys().chain(ours.keys());
+        let null = Value::Null;
+        return keys
+            .filter_map(|key| {
+                let (theirs, ours) = (
+                    theirs.get(key).unwrap_or(&null),
+                    ours.get(key).unwrap_or(&null),
+                );
+                difference(&format!("{path}/{key}"), theirs, ours)
+            })
+            .next();
+    }
+    if let (Value::Array(theirs), Value::Array(ours)) = (theirs, ours)
+        && theirs.len() == ours.len()
+    {
+        let mut pairs = theirs.iter().zip(ours).enumerate();
+        return pairs
+            .find_map(|(at, (theirs, ours))| difference(&format!("{path}/{at}"), theirs, ours));
+    }
+    (theirs != ours).then(|| format!("{path}: {theirs} became {ours}"))
+}

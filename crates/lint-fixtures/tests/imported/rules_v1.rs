@@ -1,0 +1,141 @@
+//! `Watch` of `crew.example.com/v1`, from its CRD.
+#![allow(
+    clippy::doc_lazy_continuation,
+    clippy::doc_link_with_quotes,
+    clippy::doc_markdown,
+    clippy::enum_variant_names,
+    clippy::struct_excessive_bools,
+    clippy::struct_field_names,
+    clippy::tabs_in_doc_comments,
+    clippy::unreadable_literal,
+    rustdoc::bare_urls,
+    rustdoc::broken_intra_doc_links,
+    rustdoc::invalid_html_tags,
+    reason = "the names and descriptions are those of the CRD"
+)]
+
+use kube::CustomResource;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Serialize};
+
+#[derive(CustomResource, Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[kube(
+    group = "crew.example.com",
+    version = "v1",
+    kind = "Watch",
+    plural = "watches",
+    singular = "watch",
+    namespaced,
+    status = "WatchStatus",
+    derive = "Default",
+    derive = "PartialEq",
+    doc = "A `Watch`.",
+    schema = "manual"
+)]
+#[serde(rename_all = "camelCase")]
+#[schemars(extend(
+    "x-kubernetes-validations" = [{ "rule": "!has(self.to) || self.from < self.to" }]
+))]
+pub struct WatchSpec {
+    #[schemars(
+        with = "String",
+        extend(
+            "x-kubernetes-validations" = [
+                { "message": "is immutable", "rule": "self == oldSelf" }
+            ]
+        )
+    )]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fixed: Option<String>,
+
+    pub from: String,
+
+    #[schemars(with = "Vec<Guard>", length(max = 8))]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub guards: Option<Vec<Guard>>,
+
+    #[schemars(with = "Once")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub once: Option<Once>,
+
+    #[schemars(
+        with = "String",
+        extend(
+            "x-kubernetes-validations" = [{ "message": "needs an end", "rule": "self != ''" }]
+        )
+    )]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to: Option<String>,
+}
+
+/// The schema of the CRD.
+impl JsonSchema for Watch {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Watch".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "A watch.",
+            "required": ["spec"],
+            "title": null,
+            "type": "object",
+            "x-kubernetes-validations": [
+                { "message": "begins with w", "rule": "self.metadata.name.startsWith('w')" },
+                { "rule": "self.spec.from.size() < 10" }
+            ],
+            "properties": {
+                "apiVersion": { "type": "string" },
+                "kind": { "type": "string" },
+                "metadata": { "type": "object" },
+                "spec": WatchSpec::json_schema(generator),
+                "status": WatchStatus::json_schema(generator)
+            }
+        })
+    }
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct WatchStatus {
+    #[schemars(with = "bool")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on: Option<bool>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(extend(
+    "x-kubernetes-validations" = [
+        {
+            "fieldPath": ".rank",
+            "messageExpression": "'rank of ' + self.name",
+            "reason": "FieldValueForbidden",
+            "rule": "self.rank >= 0"
+        }
+    ]
+))]
+pub struct Guard {
+    pub name: String,
+
+    #[schemars(with = "i64", extend("format" = null))]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rank: Option<i64>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(extend(
+    "x-kubernetes-validations" = [
+        {
+            "message": "set once",
+            "optionalOldSelf": true,
+            "rule": "!oldSelf.hasValue() || self == oldSelf.value()"
+        }
+    ]
+))]
+pub struct Once {
+    #[schemars(with = "String")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub a: Option<String>,
+}

@@ -1,0 +1,69 @@
+//! A `CustomResourceDefinition` -> the Rust of its types, whose own definition is equal to it.
+//!
+//! Each node of a schema becomes a type ([`node`], [`collect`], [`build`]). What the macros of schemars and kube make of that type
+//! is known ([`predict`]); the difference to the node, its overlay, becomes attributes ([`attributes`]). So the definition of the
+//! types is that of the file whatever a type can express, and what it cannot express is kept word for word ([`kept`]).
+
+mod attributes;
+mod build;
+mod collect;
+mod definition;
+mod document;
+mod kept;
+mod kind;
+mod model;
+mod names;
+mod node;
+mod normal;
+mod predict;
+mod render;
+mod root;
+mod shield;
+mod text;
+
+use serde_json::Value;
+
+pub use definition::{Definition, Version};
+pub use document::read;
+pub use kept::Kept;
+pub use normal::normal;
+
+use collect::Groups;
+use root::Root;
+
+/// The types of a version.
+#[derive(Clone, Debug)]
+pub struct Types {
+    /// The version: `v1`.
+    pub version: String,
+    /// The text of the file.
+    pub text: String,
+    /// The name of the struct from which kube's macro generates the kind, and of the status, if the file has one.
+    pub names: Vec<String>,
+    /// What types cannot express.
+    pub kept: Vec<Kept>,
+}
+
+impl Definition {
+    /// The types of each version.
+    pub fn types(&self) -> Vec<Types> {
+        let types = self.versions.iter().map(|version| {
+            let root = Root::new(&self.kind, version);
+            let roots = root.types.iter();
+            let roots: Vec<(String, &Value)> =
+                roots.map(|(name, schema)| (name.clone(), schema)).collect();
+            let groups = Groups::collect(&roots);
+            let model = build::build(&self.kind, &groups);
+            Types {
+                version: version.name.clone(),
+                text: render::file(self, version, &root, &model),
+                names: root.types.iter().map(|(name, _)| name.clone()).collect(),
+                kept: kept::kept(&groups, &model),
+            }
+        });
+        types.collect()
+    }
+}
+
+#[cfg(test)]
+mod tests;

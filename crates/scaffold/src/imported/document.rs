@@ -1,0 +1,132 @@
+//! YAML -> the one CRD in it, or what to do instead.
+
+use kbr_host::diagnostic::Diagnostic;
+use serde_json::{Value, json};
+
+use super::definition::Definition;
+
+/// The definition in `text`, which is YAML or JSON. If it contains several, `kind` selects one.
+///
+/// # Errors
+/// The text is neither, contains no CRD of `apiextensions.k8s.io/v1`, or several of them.
+pub fn read(text: &str, kind: Option<&str>) -> anyhow::Result<Definition> {
+    let mut found: Vec<Value> = Vec::new();
+    let mut others: Vec<String> = Vec::new();
+    for document in documents(text)? {
+        match (&document["kind"], document["items"].as_array()) {
+            (Value::String(kind), _) if kind == CRD => found.push(document),
+            (Value::String(kind), Some(items)) if kind.ends_with("List") => {
+                found.extend(
+                    items
+                        .iter()
+                        .filter(|item| item["kind"] == json!(CRD))
+                        .cloned(),
+                );
+            }
+            (Value::String(kind), _) => others.push(kind.clone()),
+            (_, _) if document.is_null() => {}
+            (_, _) => others.push("a document without `kind`".to_owned()),
+        }
+    }
+    if let Some(kind) = kind {
+        let is_wanted = |crd: &Value| crd["spec"]["names"]["kind"] == json!(kind);
+        if found.iter().any(is_wanted) {
+            found.retain(is_wanted);
+        }
+    }
+    match &found[..] {
+        [crd] => checked(crd),
+        [] => Err(none(&others).into()),
+        several => Err(too_many(several).into()),
+    }
+}
+
+const CRD: &str = "CustomResourceDefinition";
+
+/// How to get a CRD, for errors.
+const CURE: &str = "get one from a cluster: `kubectl get crd captains.crew.example.com -o yaml | kbr create api --from-crd -`";
+
+fn documents(text: &str) -> anyhow::Result<Vec<Value>> {
+    let broken = |error: &dyn std::fmt::Display| {
+        let error = error.to_string();
+        let first = error.lines().next().unwrap_or_default().to_owned();
+        Diagnostic::new(format!("the CRD is not valid YAML: {first}")).help(CURE)
+    };
+    if let Ok(value) = serde_json::from_str(text) {
+        return Ok(vec![value]);
+    }
+    let values = serde_saphyr::from_multiple::<Value>(text);
+    Ok(values.map_err(|error| broken(&error))?)
+}
+
+fn none(others: &[String]) -> Diagnostic {
+    let text = match others {
+        [] => "the file is empty".to_owned(),
+        [only] => format!("found `{only}`, not a `{CRD}`"),
+        several => format!("found no `{CRD}` among {} documents", several.len()),
+    };
+    Diagnostic::new(text).help(CURE)
+}
+
+fn too_many(several: &[Value]) -> Diagnostic {
+    let kinds = several
+        .iter()
+        .filter_map(|crd| crd["spec"]["names"]["kind"].as_str());
+    let kinds: Vec<String> = kinds.map(|kind| format!("`{kind}`")).collect();
+    let text = format!(
+        "the file contains {} definitions: {}",
+        several.len(),
+        kinds.join(", ")
+    );
+    Diagnostic::new(text).help("select one with `--kind`, and run the command for each")
+}
+
+/// Checks what later steps rely on.
+fn checked(crd: &Value) -> anyhow::Result<Definition> {
+    let version = crd["apiVersion"].as_str().unwrap_or_default();
+    if version != "apiextensions.k8s.io/v1" {
+        let text = format!("the CRD is of `{version}`, not of `apiextensions.k8s.io/v1`");
+        let help = "apply it to an old cluster, and get it from there as v1: `kubectl get crd NAME -o yaml`; or look for a newer release of its operator";
+        return Err(Diagnostic::new(text).help(help).into());
+    }
+    let (spec, names) = (&crd["spec"], &crd["spec"]["names"]);
+    let required = [
+        ("spec.group", &spec["group"]),
+        ("spec.scope", &spec["scope"]),
+        ("spec.names.kind", &names["kind"]),
+        ("spec.names.plural", &names["plural"]),
+    ];
+    let missing = required
+        .iter()
+        .find(|(_, value)| value.as_str().is_none_or(str::is_empty));
+    if let Some((path, _)) = missing {
+        return Err(Diagnostic::new(format!("the CRD has no `{path}`"))
+            .help(CURE)
+            .into());
+    }
+    let versions = spec["versions"]
+        .as_array()
+        .filter(|versions| !versions.is_empty());
+    let Some(versions) = versions else {
+        return Err(Diagnostic::new("the CRD has no `spec.versions`")
+            .help(CURE)
+            .into());
+    };
+    for (at, version) in versions.iter().enumerate() {
+        let name = version["name"].as_str().filter(|name| !name.is_empty());
+        let Some(name) = name else {
+            return Err(
+                Diagnostic::new(format!("`spec.versions[{at}]` has no name"))
+                    .help(CURE)
+                    .into(),
+            );
+        };
+        if !version["schema"]["openAPIV3Schema"].is_object() {
+            let text = format!("version `{name}` has no schema, so its fields are unknown");
+            return Err(Diagnostic::new(text)
+                .help("without a schema, use `kube::core::DynamicObject`")
+                .into());
+        }
+    }
+    Ok(Definition::read(crd))
+}

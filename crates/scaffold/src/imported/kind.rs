@@ -1,0 +1,193 @@
+//! What belongs to the kind itself: `#[kube(…)]`, and the schema of its objects.
+
+use std::fmt::Write as _;
+
+use serde_json::{Map, Value, json};
+
+use super::attributes::{attribute, value_text};
+use super::definition::{Definition, Version};
+use super::root::{OBJECT, Root, Shape};
+use super::shield;
+use super::text::literal;
+
+/// `#[kube(…)]`.
+pub fn attributes(definition: &Definition, version: &Version, root: &Root) -> String {
+    let set = |key: &str, value: &str| format!("{key} = {}", literal(value));
+    let mut all = vec![
+        set("group", &definition.group),
+        set("version", &version.name),
+        set("kind", &definition.kind),
+        set("plural", &definition.plural),
+        set("singular", &definition.singular),
+    ];
+    all.extend(
+        definition
+            .short_names
+            .iter()
+            .map(|name| set("shortname", name)),
+    );
+    all.extend(
+        definition
+            .categories
+            .iter()
+            .map(|name| set("category", name)),
+    );
+    all.extend(definition.namespaced.then(|| "namespaced".to_owned()));
+    all.extend((root.shape == Shape::Flat).then(|| "no_spec".to_owned()));
+    all.extend((!version.storage).then(|| "storage = false".to_owned()));
+    all.extend((!version.served).then(|| "served = false".to_owned()));
+    if version.deprecated {
+        all.push(version.warning.as_deref().map_or_else(
+            || "deprecated".to_owned(),
+            |warning| set("deprecated", warning),
+        ));
+    }
+    all.extend(root.status.as_deref().map(|status| set("status", status)));
+    all.push(set("derive", "Default"));
+    all.push(set("derive", "PartialEq"));
+    all.push(set("doc", &format!("A `{}`.", definition.kind)));
+    all.push(set("schema", "manual"));
+    all.extend(
+        definition
+            .annotations
+            .iter()
+            .map(|(key, value)| laid_out_call("annotation", &[literal(key), literal(value)])),
+    );
+    all.extend(version.scale.as_ref().map(scale));
+    all.extend(
+        version
+            .selectable
+            .iter()
+            .map(|path| set("selectable", path)),
+    );
+    all.extend(version.columns.iter().map(column));
+    attribute("kube", &all, 0)
+}
+
+fn scale(scale: &Value) -> String {
+    let keys = [
+        ("specReplicasPath", "spec_replicas_path"),
+        ("statusReplicasPath", "status_replicas_path"),
+        ("labelSelectorPath", "label_selector_path"),
+    ];
+    call("scale", scale, &keys)
+}
+
+fn column(column: &Value) -> String {
+    let keys = [
+        ("name", "name"),
+        ("type", "type_"),
+        ("jsonPath", "json_path"),
+        ("description", "description"),
+        ("format", "format"),
+        ("priority", "priority"),
+    ];
+    call("printcolumn", column, &keys)
+}
+
+fn call(name: &str, value: &Value, keys: &[(&str, &str)]) -> String {
+    let arguments = keys.iter().filter_map(|(key, rust)| {
+        let value = value.get(key).filter(|value| {
+            !value.is_null() && **value != json!("") && (*key != "priority" || **value != json!(0))
+        })?;
+        Some(format!("{rust} = {}", super::text::json(value)))
+    });
+    let arguments: Vec<String> = arguments.collect();
+    laid_out_call(name, &arguments)
+}
+
+fn laid_out_call(name: &str, arguments: &[String]) -> String {
+    let line = arguments.join(", ");
+    if line.len() <= 70 {
+        return format!("{name}({line})");
+    }
+    format!("{name}(\n        {}\n    )", arguments.join(",\n        "))
+}
+
+/// The schema of the objects, which kube would otherwise derive.
+pub fn schema(definition: &Definition, version: &Version, root: &Root) -> String {
+    let kind = &definition.kind;
+    let body = object_schema(version, root);
+    let generator = if body.contains("generator") {
+        "generator"
+    } else {
+        "_"
+    };
+    format!(
+        "/// The schema of the CRD.
+impl JsonSchema for {kind} {{
+    fn schema_name() -> std::borrow::Cow<'static, str> {{
+        \"{kind}\".into()
+    }}
+
+    fn json_schema({generator}: &mut SchemaGenerator) -> Schema {{
+{body}    }}
+}}
+"
+    )
+}
+
+/// The schema of the object without the properties that have types.
+fn own(version: &Version) -> Map<String, Value> {
+    let mut own: Map<String, Value> = version
+        .schema
+        .iter()
+        .map(|(key, value)| (key.clone(), shield::shielded(key, value)))
+        .collect();
+    own.remove("properties");
+    own.entry("title").or_insert(Value::Null);
+    shield::shield(&mut own);
+    own
+}
+
+fn object_schema(version: &Version, root: &Root) -> String {
+    let properties = version.schema.get("properties").and_then(Value::as_object);
+    let lines = properties.into_iter().flatten().map(|(name, schema)| {
+        let before = format!("{}: ", literal(name));
+        let value = property(name, schema, version, root, before.len());
+        format!("                {before}{value}")
+    });
+    let lines: Vec<String> = lines.collect();
+    let mut text = String::new();
+    if lines.iter().any(|line| line.contains("fields.pointer(")) {
+        let (fields, _) = &root.types[0];
+        let _ = writeln!(
+            text,
+            "        let fields = {fields}::json_schema(generator);"
+        );
+    }
+    text.push_str("        json_schema!({\n");
+    for (key, value) in own(version) {
+        let before = format!("{}: ", literal(&key));
+        let value = value_text(&value, 12, before.len() + 1);
+        let _ = writeln!(text, "            {before}{value},");
+    }
+    if !lines.is_empty() {
+        let lines = lines.join(",\n");
+        let _ = writeln!(
+            text,
+            "            \"properties\": {{\n{lines}\n            }}"
+        );
+    }
+    text.push_str("        })\n");
+    text
+}
+
+/// The schema of a field of the object.
+fn property(name: &str, schema: &Value, version: &Version, root: &Root, before: usize) -> String {
+    match (name, root.types.get(1)) {
+        ("spec", _) if root.shape == Shape::Spec => {
+            format!("{}::json_schema(generator)", root.types[0].0)
+        }
+        ("status", Some((status, _))) if version.has_status => {
+            format!("{status}::json_schema(generator)")
+        }
+        _ if OBJECT.contains(&name) || name == "status" && version.has_status => {
+            value_text(&shield::shielded("not", schema), 16, before + 1)
+        }
+        _ => {
+            let pointer = format!("/properties/{}", name.replace('~', "~0").replace('/', "~1"));
+            format!("fields.pointer({})", literal(&pointer))
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! What a node of a schema is, before types have names.
+
+use serde_json::{Map, Value, json};
+
+/// The pattern that controller-gen writes for a quantity.
+pub const QUANTITY: &str = r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$";
+
+pub const OPEN: &str = "x-kubernetes-preserve-unknown-fields";
+
+/// What a node is.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Node<'a> {
+    Bool,
+    I32,
+    I64,
+    F64,
+    Text,
+    Quantity,
+    IntOrString,
+    Any,
+    List(&'a Value),
+    Map(&'a Value),
+    /// A map of anything.
+    AnyMap,
+    Struct,
+    Enum,
+}
+
+/// What `schema` is.
+pub fn node(schema: &Value) -> Node<'_> {
+    if schema["x-kubernetes-int-or-string"] == json!(true) {
+        let is_quantity = schema["pattern"] == json!(QUANTITY);
+        return if is_quantity {
+            Node::Quantity
+        } else {
+            Node::IntOrString
+        };
+    }
+    match schema["type"].as_str() {
+        Some("boolean") => Node::Bool,
+        Some("integer") if schema["format"] == json!("int32") => Node::I32,
+        Some("integer") => Node::I64,
+        Some("number") => Node::F64,
+        Some("string") if is_enum(schema) => Node::Enum,
+        Some("string") => Node::Text,
+        Some("array") => Node::List(&schema["items"]),
+        Some("object") => object(schema),
+        _ => Node::Any,
+    }
+}
+
+fn object(schema: &Value) -> Node<'_> {
+    match (has_fields(schema), schema.get("additionalProperties")) {
+        (true, None) => Node::Struct,
+        (false, Some(values @ Value::Object(_))) => Node::Map(values),
+        (false, _) => Node::AnyMap,
+        (true, Some(_)) => Node::Any,
+    }
+}
+
+fn has_fields(schema: &Value) -> bool {
+    schema["properties"]
+        .as_object()
+        .is_some_and(|fields| !fields.is_empty())
+}
+
+/// Whether the values are different strings.
+fn is_enum(schema: &Value) -> bool {
+    let Some(values) = schema["enum"].as_array() else {
+        return false;
+    };
+    let mut texts: Vec<&str> = values.iter().filter_map(Value::as_str).collect();
+    texts.sort_unstable();
+    texts.dedup();
+    !texts.is_empty() && texts.len() == values.len()
+}
+
+/// Whether objects keep fields that the schema does not name.
+pub fn is_open(schema: &Value) -> bool {
+    schema[OPEN] == json!(true)
+}
+
+/// What makes a struct or an enum the type that it is; the other fields of the schema belong to a use of it.
+pub fn core(schema: &Value) -> Map<String, Value> {
+    let keys: &[&str] = match node(schema) {
+        Node::Enum => &["type", "enum"],
+        _ => &["type", "properties", "required", OPEN],
+    };
+    pick(schema, |key| keys.contains(&key))
+}
+
+/// The fields of `schema` that are not its core.
+pub fn rest(schema: &Value) -> Map<String, Value> {
+    let core = core(schema);
+    pick(schema, |key| !core.contains_key(key))
+}
+
+fn pick(schema: &Value, is_picked: impl Fn(&str) -> bool) -> Map<String, Value> {
+    let fields = schema.as_object().into_iter().flatten();
+    let picked = fields.filter(|(key, _)| is_picked(key));
+    picked
+        .map(|(key, value)| (key.clone(), value.clone()))
+        .collect()
+}

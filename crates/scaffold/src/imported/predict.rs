@@ -1,0 +1,92 @@
+//! What schemars and kube make of a type, and the overlay: what a schema has instead. Both together are the schema.
+
+use serde_json::{Map, Value, json};
+
+use super::model::{Body, Model, Ty};
+use super::node::QUANTITY;
+use super::shield;
+
+/// Stands for a description of k8s-openapi's, which no CRD has.
+const FOREIGN: &str = "\u{0}";
+
+/// The schema of a field of type `ty`: as the macros generate it, or a function of the file.
+pub fn predict(ty: &Ty, model: &Model) -> Map<String, Value> {
+    let either = json!([{ "type": "integer" }, { "type": "string" }]);
+    let number = json!({ "anyOf": either, "x-kubernetes-int-or-string": true });
+    let mut quantity = number.clone();
+    quantity["pattern"] = json!(QUANTITY);
+    let schema = match ty {
+        Ty::Quantity => quantity,
+        Ty::IntOrString => number,
+        Ty::Map(values) if **values == Ty::Quantity => {
+            json!({ "type": "object", "additionalProperties": quantity })
+        }
+        _ => return derived(ty, model),
+    };
+    schema.as_object().cloned().unwrap_or_default()
+}
+
+/// The schema of `ty` as the macros generate it.
+fn derived(ty: &Ty, model: &Model) -> Map<String, Value> {
+    let schema = match ty {
+        Ty::Bool => json!({ "type": "boolean" }),
+        Ty::I32 => json!({ "type": "integer", "format": "int32" }),
+        Ty::I64 => json!({ "type": "integer", "format": "int64" }),
+        Ty::F64 => json!({ "type": "number", "format": "double" }),
+        Ty::Text => json!({ "type": "string" }),
+        Ty::Quantity | Ty::IntOrString => {
+            json!({ "description": FOREIGN, "x-kubernetes-int-or-string": true })
+        }
+        Ty::Any => json!({}),
+        Ty::List(items) => json!({ "type": "array", "items": derived(items, model) }),
+        Ty::Map(values) if **values == Ty::Any => {
+            json!({ "type": "object", "additionalProperties": true })
+        }
+        Ty::Map(values) => {
+            json!({ "type": "object", "additionalProperties": derived(values, model) })
+        }
+        Ty::Own(at) => return model.types[*at].schema.clone(),
+    };
+    schema.as_object().cloned().unwrap_or_default()
+}
+
+/// The schema of a struct or enum without an overlay. Its fields are right, as each has an overlay of its own.
+pub fn container(body: &Body, wanted: &Map<String, Value>) -> Map<String, Value> {
+    let mut schema = Map::new();
+    match body {
+        Body::Enum(variants) => {
+            schema.insert("type".to_owned(), json!("string"));
+            let values = variants.iter().map(|(_, value)| value.clone());
+            schema.insert("enum".to_owned(), values.collect());
+        }
+        Body::Struct { fields, .. } => {
+            schema.insert("type".to_owned(), json!("object"));
+            if let Some(properties) = wanted.get("properties").filter(|_| !fields.is_empty()) {
+                schema.insert("properties".to_owned(), properties.clone());
+            }
+            let required = fields.iter().filter(|field| field.required);
+            let required: Vec<&str> = required.map(|field| field.name.as_str()).collect();
+            if !required.is_empty() {
+                schema.insert("required".to_owned(), json!(required));
+            }
+        }
+    }
+    schema
+}
+
+/// What to add to `predicted`, apart from the documentation, so that it becomes `wanted`: `null` removes a field.
+pub fn overlay(wanted: &Map<String, Value>, predicted: &Map<String, Value>) -> Map<String, Value> {
+    let mut overlay = Map::new();
+    for (key, value) in wanted {
+        if key != "description" && predicted.get(key) != Some(value) {
+            overlay.insert(key.clone(), shield::shielded(key, value));
+        }
+    }
+    for key in predicted.keys().filter(|key| !wanted.contains_key(*key)) {
+        overlay.insert(key.clone(), Value::Null);
+    }
+    if overlay.contains_key("anyOf") || overlay.contains_key("oneOf") {
+        shield::shield(&mut overlay);
+    }
+    overlay
+}

@@ -1,0 +1,327 @@
+//! Types -> the text of a file.
+
+use serde_json::{Value, json};
+
+use super::attributes::{arguments, attribute};
+use super::definition::{Definition, Version};
+use super::kind;
+use super::model::{Body, Field, Model, Ty, TypeDef};
+use super::names::camel;
+use super::root::Root;
+use super::shield;
+use super::text::{WIDTH, comment, is_comment, literal};
+
+/// The file of a version.
+pub fn file(definition: &Definition, version: &Version, root: &Root, model: &Model) -> String {
+    let mut body = String::new();
+    for (at, ty) in model.types.iter().enumerate() {
+        let attributes = if at == 0 {
+            kind::attributes(definition, version, root)
+        } else {
+            String::new()
+        };
+        body.push_str(&type_text(ty, &attributes, model));
+        body.push('\n');
+        if at == 0 {
+            body.push_str(&kind::schema(definition, version, root));
+            body.push('\n');
+        }
+    }
+    for (used, helper) in HELPERS {
+        if body.contains(used) {
+            body.push_str(helper);
+            body.push('\n');
+        }
+    }
+    let body = body.trim_end();
+    format!(
+        "{}{}\n{body}\n",
+        head(definition, version, body),
+        imports(model)
+    )
+}
+
+/// What the types of a file use, and its text.
+const HELPERS: [(&str, &str); 4] = [
+    (" json(", JSON),
+    ("schema_with = \"quantities\"", QUANTITIES),
+    ("schema_with = \"quantit", QUANTITY),
+    ("schema_with = \"int_or_string\"", INT_OR_STRING),
+];
+
+const NOTE: &str = "//!
+//! `contains` is not part of the CRD: it keeps kube from rewriting the `anyOf` or `oneOf` beside it.
+";
+
+const JSON: &str = "/// A part of a schema that is kept as it was.
+fn json(text: &str) -> serde_json::Value {
+    serde_json::from_str(text).expect(\"valid JSON\")
+}
+";
+
+const QUANTITIES: &str = "fn quantities(generator: &mut SchemaGenerator) -> Schema {
+    json_schema!({ \"type\": \"object\", \"additionalProperties\": quantity(generator) })
+}
+";
+
+const QUANTITY: &str = r#"fn quantity(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "anyOf": [{ "type": "integer" }, { "type": "string" }],
+        "contains": 0,
+        "nullable": null,
+        "pattern": r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$",
+        "x-kubernetes-int-or-string": true
+    })
+}
+"#;
+
+const INT_OR_STRING: &str = r#"fn int_or_string(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "anyOf": [{ "type": "integer" }, { "type": "string" }],
+        "contains": 0,
+        "nullable": null,
+        "x-kubernetes-int-or-string": true
+    })
+}
+"#;
+
+fn head(definition: &Definition, version: &Version, body: &str) -> String {
+    let (kind, group, version) = (&definition.kind, &definition.group, &version.name);
+    let note = if body.contains("\"contains\"") {
+        NOTE
+    } else {
+        ""
+    };
+    format!(
+        "//! `{kind}` of `{group}/{version}`, from its CRD.
+{note}#![allow(
+    clippy::doc_lazy_continuation,
+    clippy::doc_link_with_quotes,
+    clippy::doc_markdown,
+    clippy::enum_variant_names,
+    clippy::struct_excessive_bools,
+    clippy::struct_field_names,
+    clippy::tabs_in_doc_comments,
+    clippy::unreadable_literal,
+    rustdoc::bare_urls,
+    rustdoc::broken_intra_doc_links,
+    rustdoc::invalid_html_tags,
+    reason = \"the names and descriptions are those of the CRD\"
+)]
+
+"
+    )
+}
+
+fn imports(model: &Model) -> String {
+    let uses: String = model.types.iter().map(|ty| uses(ty, model)).collect();
+    let mut imports = String::new();
+    if uses.contains("BTreeMap<") {
+        imports.push_str("use std::collections::BTreeMap;\n\n");
+    }
+    if uses.contains(" Quantity ") {
+        imports.push_str("use k8s_openapi::apimachinery::pkg::api::resource::Quantity;\n");
+    }
+    if uses.contains(" IntOrString ") {
+        imports.push_str("use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;\n");
+    }
+    imports.push_str(
+        "use kube::CustomResource;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Serialize};
+",
+    );
+    if uses.contains(" Value ") {
+        imports.push_str("use serde_json::Value;\n");
+    }
+    imports
+}
+
+/// The types that the fields of `ty` use, each between spaces.
+fn uses(ty: &TypeDef, model: &Model) -> String {
+    let Body::Struct { fields, open } = &ty.body else {
+        return String::new();
+    };
+    let fields = fields.iter().map(|field| rust(&field.ty, model));
+    let other = open.then(|| "BTreeMap<String, Value>".to_owned());
+    let uses: Vec<String> = fields.chain(other).collect();
+    let uses = format!(" {} ", uses.join("  "));
+    uses.replace('<', "< ")
+        .replace('>', " >")
+        .replace(',', " ,")
+}
+
+fn type_text(ty: &TypeDef, attributes: &str, model: &Model) -> String {
+    let mut text = String::new();
+    let mut overlay = ty.overlay.clone();
+    if let Some(docs) = &ty.docs {
+        text.push_str(&docs_text(docs, "", &mut overlay));
+    }
+    text.push_str(&derive(ty, !attributes.is_empty()));
+    text.push_str(attributes);
+    match &ty.body {
+        Body::Struct { fields, open } => {
+            text.push_str("#[serde(rename_all = \"camelCase\")]\n");
+            text.push_str(&attribute(
+                "schemars",
+                &arguments(Vec::new(), &overlay, None, 0),
+                0,
+            ));
+            text.push_str(&struct_text(&ty.name, fields, *open, model));
+        }
+        Body::Enum(variants) => {
+            text.push_str(&attribute(
+                "schemars",
+                &arguments(Vec::new(), &overlay, None, 0),
+                0,
+            ));
+            text.push_str(&enum_text(ty, variants));
+        }
+    }
+    text
+}
+
+fn derive(ty: &TypeDef, is_kind: bool) -> String {
+    let is_enum = matches!(ty.body, Body::Enum(_));
+    let mut traits: Vec<&str> = is_kind.then_some("CustomResource").into_iter().collect();
+    traits.push("Clone");
+    traits.extend(is_enum.then_some("Copy"));
+    traits.extend(["Debug", "Default", "PartialEq"]);
+    traits.extend(is_enum.then_some("Eq"));
+    traits.extend(["Serialize", "Deserialize", "JsonSchema"]);
+    format!("#[derive({})]\n", traits.join(", "))
+}
+
+fn enum_text(ty: &TypeDef, variants: &[(String, String)]) -> String {
+    // Structs have a default so that tests can leave fields out: that of the schema, or the first value.
+    let default = ty.schema.get("default").and_then(Value::as_str);
+    let default = variants
+        .iter()
+        .position(|(_, value)| Some(value.as_str()) == default);
+    let variants = variants.iter().enumerate().map(|(at, (variant, value))| {
+        let mut text = String::new();
+        if at == default.unwrap_or_default() {
+            text.push_str("    #[default]\n");
+        }
+        if variant != value {
+            text.push_str(&attribute(
+                "serde",
+                &[format!("rename = {}", literal(value))],
+                4,
+            ));
+        }
+        text + "    " + variant + ",\n"
+    });
+    let name = &ty.name;
+    format!("pub enum {name} {{\n{}}}\n", variants.collect::<String>())
+}
+
+fn struct_text(name: &str, fields: &[Field], open: bool, model: &Model) -> String {
+    let mut parts: Vec<String> = fields
+        .iter()
+        .map(|field| field_text(field, model))
+        .collect();
+    if open {
+        let mut ident = "other".to_owned();
+        while fields.iter().any(|field| field.ident == ident) {
+            ident.push_str("_fields");
+        }
+        parts.push(format!("    /// All other fields.\n    #[schemars(skip)]\n    #[serde(flatten)]\n    pub {ident}: BTreeMap<String, Value>,\n"));
+    }
+    if parts.is_empty() {
+        return format!("pub struct {name} {{}}\n");
+    }
+    format!("pub struct {name} {{\n{}}}\n", parts.join("\n"))
+}
+
+fn field_text(field: &Field, model: &Model) -> String {
+    let ty = rust(&field.ty, model);
+    let mut overlay = field.overlay.clone();
+    let docs = field
+        .docs
+        .as_deref()
+        .map(|docs| docs_text(docs, "    ", &mut overlay))
+        .unwrap_or_default();
+    let is_option = !field.required || field.nullable;
+    let helper = helper(&field.ty);
+    let known = match helper {
+        Some(helper) => vec![format!("schema_with = \"{helper}\"")],
+        None if is_option => vec![format!("with = \"{ty}\"")],
+        None => Vec::new(),
+    };
+    if helper.is_some() {
+        // It has what keeps kube from changing it.
+        overlay.retain(|key, value| !(key == shield::NOT_NULLABLE && value.is_null()));
+    }
+    let schemars = arguments(known, &overlay, Some(&field.ty), 4);
+    let mut serde = Vec::new();
+    if camel(&field.ident) != field.name {
+        serde.push(format!("rename = {}", literal(&field.name)));
+    }
+    if !field.required {
+        serde.extend([
+            "default".to_owned(),
+            "skip_serializing_if = \"Option::is_none\"".to_owned(),
+        ]);
+    }
+    let ty = if is_option {
+        format!("Option<{ty}>")
+    } else {
+        ty
+    };
+    let mut line = format!("    pub {}: {ty},\n", field.ident);
+    if line.len() > WIDTH + 1 {
+        line = format!("    pub {}:\n        {ty},\n", field.ident);
+    }
+    format!(
+        "{docs}{}{}{line}",
+        attribute("schemars", &schemars, 4),
+        attribute("serde", &serde, 4)
+    )
+}
+
+/// The function of the file that has the schema of a type of k8s-openapi.
+fn helper(ty: &Ty) -> Option<&'static str> {
+    match ty {
+        Ty::Quantity => Some("quantity"),
+        Ty::IntOrString => Some("int_or_string"),
+        Ty::Map(values) if **values == Ty::Quantity => Some("quantities"),
+        _ => None,
+    }
+}
+
+/// The documentation; a description that a comment cannot express is added to the overlay.
+fn docs_text(docs: &str, indent: &str, overlay: &mut serde_json::Map<String, Value>) -> String {
+    if is_comment(docs) {
+        return comment(docs, indent);
+    }
+    overlay.insert("description".to_owned(), json!(docs));
+    let first = docs
+        .trim()
+        .split("\n\n")
+        .next()
+        .unwrap_or_default()
+        .trim_end();
+    if is_comment(first) {
+        comment(first, indent)
+    } else {
+        String::new()
+    }
+}
+
+/// The type as Rust.
+pub fn rust(ty: &Ty, model: &Model) -> String {
+    match ty {
+        Ty::Bool => "bool".to_owned(),
+        Ty::I32 => "i32".to_owned(),
+        Ty::I64 => "i64".to_owned(),
+        Ty::F64 => "f64".to_owned(),
+        Ty::Text => "String".to_owned(),
+        Ty::IntOrString => "IntOrString".to_owned(),
+        Ty::Quantity => "Quantity".to_owned(),
+        Ty::Any => "Value".to_owned(),
+        Ty::List(items) => format!("Vec<{}>", rust(items, model)),
+        Ty::Map(values) => format!("BTreeMap<String, {}>", rust(values, model)),
+        Ty::Own(at) => model.types[*at].name.clone(),
+    }
+}

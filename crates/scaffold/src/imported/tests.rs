@@ -1,0 +1,189 @@
+//! Names and errors; `crates/lint-fixtures/tests/imported` proves the generated types.
+
+use super::names::{camel, field, pascal, singular, variants};
+use super::*;
+
+#[test]
+fn names_of_a_crd_become_those_of_rust() {
+    for (name, expected) in [
+        ("replicas", "replicas"),
+        ("podIPs", "pod_ips"),
+        ("clusterIP", "cluster_ip"),
+        ("HTTPGet", "http_get"),
+        ("URLPrefix", "url_prefix"),
+        ("x-y.z", "x_y_z"),
+        ("a1B2", "a1_b2"),
+        ("type", "type_"),
+        ("self", "self_"),
+        ("9lives", "field_9lives"),
+        ("$", "field"),
+    ] {
+        assert_eq!(field(name), expected, "{name}");
+    }
+    assert_eq!(pascal("HTTPGet"), "HttpGet");
+    assert_eq!(pascal("10.0"), "100");
+}
+
+#[test]
+fn a_name_that_serde_derives_needs_no_attribute() {
+    for name in ["podIp", "type", "a1B2"] {
+        assert_eq!(camel(&field(name)), name);
+    }
+    for name in ["podIPs", "Foo", "foo_bar", "x-y"] {
+        assert_ne!(camel(&field(name)), name);
+    }
+}
+
+#[test]
+fn a_list_holds_what_its_name_is_the_plural_of() {
+    for (name, expected) in [
+        ("pools", "pool"),
+        ("policies", "policy"),
+        ("addresses", "address"),
+        ("boxes", "box"),
+        ("status", "status"),
+        ("dns", "dns"),
+        ("tls", "tls"),
+        ("ingress", "ingress"),
+    ] {
+        assert_eq!(singular(name), expected);
+    }
+}
+
+#[test]
+fn variants_have_different_names_whatever_their_values_are() {
+    let of = |values: &[&str]| {
+        let values: Vec<String> = values.iter().map(|&value| value.to_owned()).collect();
+        variants(&values).join(" ")
+    };
+    assert_eq!(
+        of(&["ReadWriteOnce", "ReadOnlyMany"]),
+        "ReadWriteOnce ReadOnlyMany"
+    );
+    assert_eq!(of(&["", "on"]), "Empty On");
+    assert_eq!(of(&["up", "UP", "Up"]), "UpLower Up Up2");
+    assert_eq!(
+        of(&["=", "!=", "10.0", "Self"]),
+        "Value1 Value2 V100 ItSelf"
+    );
+}
+
+fn rejected(text: &str, reason: &str, help: &str) {
+    let error = read(text, None).unwrap_err().to_string();
+    assert!(error.contains(reason), "{error}");
+    assert!(error.contains(help), "{error}");
+}
+
+const CLUSTER: &str =
+    "kubectl get crd captains.crew.example.com -o yaml | kbr create api --from-crd -";
+
+#[test]
+fn a_file_without_a_crd_is_an_error_with_the_way_to_get_one() {
+    rejected("", "the file is empty", CLUSTER);
+    rejected("a: [", "the CRD is not valid YAML", CLUSTER);
+    rejected(
+        "kind: Deployment",
+        "found `Deployment`, not a `CustomResourceDefinition`",
+        CLUSTER,
+    );
+    rejected(
+        "kind: A\n---\nkind: B\n",
+        "found no `CustomResourceDefinition` among 2 documents",
+        CLUSTER,
+    );
+    rejected("just text", "found `a document without `kind``", CLUSTER);
+    rejected(
+        "kind: CustomResourceDefinition\napiVersion: apiextensions.k8s.io/v1\n",
+        "the CRD has no `spec.group`",
+        CLUSTER,
+    );
+}
+
+#[test]
+fn an_old_crd_is_an_error_with_the_way_to_convert_it() {
+    rejected(
+        "kind: CustomResourceDefinition\napiVersion: apiextensions.k8s.io/v1beta1\n",
+        "the CRD is of `apiextensions.k8s.io/v1beta1`, not of `apiextensions.k8s.io/v1`",
+        "get it from there as v1",
+    );
+}
+
+fn minimal(kind: &str, version: &str) -> String {
+    format!(
+        "apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {{ name: x }}
+spec:
+  group: x.io
+  scope: Cluster
+  names: {{ kind: {kind}, plural: {}s }}
+  versions:
+    - {version}
+",
+        kind.to_lowercase()
+    )
+}
+
+const VERSION: &str =
+    "{ name: v1, served: true, storage: true, schema: { openAPIV3Schema: { type: object } } }";
+
+#[test]
+fn of_several_definitions_one_is_selected() {
+    let both = format!(
+        "{}---\n{}",
+        minimal("Ship", VERSION),
+        minimal("Boat", VERSION)
+    );
+    rejected(
+        &both,
+        "the file contains 2 definitions: `Ship`, `Boat`",
+        "select one with `--kind`",
+    );
+    let boat = read(&both, Some("Boat")).unwrap();
+    assert_eq!(
+        (
+            boat.kind.as_str(),
+            boat.plural.as_str(),
+            boat.singular.as_str()
+        ),
+        ("Boat", "boats", "boat")
+    );
+}
+
+#[test]
+fn json_and_lists_are_read() {
+    let crd: Value = serde_saphyr::from_str(&minimal("Ship", VERSION)).unwrap();
+    assert_eq!(read(&crd.to_string(), None).unwrap().kind, "Ship");
+    let list = serde_json::json!({ "kind": "List", "items": [crd, { "kind": "Pod" }] });
+    assert_eq!(read(&list.to_string(), None).unwrap().kind, "Ship");
+}
+
+#[test]
+fn a_version_without_a_schema_is_an_error() {
+    rejected(
+        &minimal("Ship", "{ name: v1, served: true, storage: true }"),
+        "version `v1` has no schema",
+        "DynamicObject",
+    );
+}
+
+#[test]
+fn what_types_cannot_express_is_reported() {
+    let version = "{ name: v1, served: true, storage: true, schema: { openAPIV3Schema: { type: object, properties: {
+        spec: { type: object, oneOf: [{ required: [a] }], properties: {
+            a: { type: string, maxLength: 3 },
+            any: { x-kubernetes-preserve-unknown-fields: true } } } } } } }";
+    let ship = read(&minimal("Ship", version), None).unwrap();
+    let kept = &ship.types()[0].kept;
+    let kept: Vec<(&str, &str)> = kept
+        .iter()
+        .map(|kept| (kept.path.as_str(), kept.what.as_str()))
+        .collect();
+    assert_eq!(
+        kept,
+        [
+            ("spec", "`oneOf`"),
+            ("spec.any", "its whole schema, beside a value of any type"),
+        ]
+    );
+}
