@@ -111,8 +111,8 @@ pub enum Map {
     #[default]
     #[serde(rename = "x")]
     X,
-    #[serde(rename = "y")]
-    Y,
+    #[serde(rename = "z")]
+    Z,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -156,17 +156,15 @@ fn data(crd: &Value) -> Value {
 /// The first place where two values differ, and what is there.
 fn difference(path: &str, theirs: &Value, ours: &Value) -> Option<String> {
     if let (Value::Object(theirs), Value::Object(ours)) = (theirs, ours) {
-        let keys = theirs.keys().chain(ours.keys());
+        let mut keys = theirs.keys().chain(ours.keys());
         let null = Value::Null;
-        return keys
-            .filter_map(|key| {
-                let (theirs, ours) = (
-                    theirs.get(key).unwrap_or(&null),
-                    ours.get(key).unwrap_or(&null),
-                );
-                difference(&format!("{path}/{key}"), theirs, ours)
-            })
-            .next();
+        return keys.find_map(|key| {
+            let (theirs, ours) = (
+                theirs.get(key).unwrap_or(&null),
+                ours.get(key).unwrap_or(&null),
+            );
+            difference(&format!("{path}/{key}"), theirs, ours)
+        });
     }
     if let (Value::Array(theirs), Value::Array(ours)) = (theirs, ours)
         && theirs.len() == ours.len()

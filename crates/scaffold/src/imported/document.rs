@@ -104,9 +104,12 @@ fn checked(crd: &Value) -> anyhow::Result<Definition> {
             .help(CURE)
             .into());
     }
-    let versions = spec["versions"]
-        .as_array()
-        .filter(|versions| !versions.is_empty());
+    check_versions(&spec["versions"])?;
+    Ok(Definition::read(crd))
+}
+
+fn check_versions(versions: &Value) -> anyhow::Result<()> {
+    let versions = versions.as_array().filter(|versions| !versions.is_empty());
     let Some(versions) = versions else {
         return Err(Diagnostic::new("the CRD has no `spec.versions`")
             .help(CURE)
@@ -128,5 +131,5 @@ fn checked(crd: &Value) -> anyhow::Result<Definition> {
                 .into());
         }
     }
-    Ok(Definition::read(crd))
+    Ok(())
 }

@@ -36,6 +36,14 @@ pub fn attributes(definition: &Definition, version: &Version, root: &Root) -> St
     all.extend((root.shape == Shape::Flat).then(|| "no_spec".to_owned()));
     all.extend((!version.storage).then(|| "storage = false".to_owned()));
     all.extend((!version.served).then(|| "served = false".to_owned()));
+    all.extend(of_version(definition, version, root));
+    attribute("kube", &all, 0)
+}
+
+/// The arguments that only some kinds have.
+fn of_version(definition: &Definition, version: &Version, root: &Root) -> Vec<String> {
+    let set = |key: &str, value: &str| format!("{key} = {}", literal(value));
+    let mut all = Vec::new();
     if version.deprecated {
         all.push(version.warning.as_deref().map_or_else(
             || "deprecated".to_owned(),
@@ -61,7 +69,7 @@ pub fn attributes(definition: &Definition, version: &Version, root: &Root) -> St
             .map(|path| set("selectable", path)),
     );
     all.extend(version.columns.iter().map(column));
-    attribute("kube", &all, 0)
+    all
 }
 
 fn scale(scale: &Value) -> String {

@@ -254,16 +254,7 @@ fn field_text(field: &Field, model: &Model) -> String {
         overlay.retain(|key, value| !(key == shield::NOT_NULLABLE && value.is_null()));
     }
     let schemars = arguments(known, &overlay, Some(&field.ty), 4);
-    let mut serde = Vec::new();
-    if camel(&field.ident) != field.name {
-        serde.push(format!("rename = {}", literal(&field.name)));
-    }
-    if !field.required {
-        serde.extend([
-            "default".to_owned(),
-            "skip_serializing_if = \"Option::is_none\"".to_owned(),
-        ]);
-    }
+    let serde = serde(field);
     let ty = if is_option {
         format!("Option<{ty}>")
     } else {
@@ -278,6 +269,21 @@ fn field_text(field: &Field, model: &Model) -> String {
         attribute("schemars", &schemars, 4),
         attribute("serde", &serde, 4)
     )
+}
+
+/// The arguments of `#[serde(…)]`.
+fn serde(field: &Field) -> Vec<String> {
+    let mut serde = Vec::new();
+    if camel(&field.ident) != field.name {
+        serde.push(format!("rename = {}", literal(&field.name)));
+    }
+    if !field.required {
+        serde.extend([
+            "default".to_owned(),
+            "skip_serializing_if = \"Option::is_none\"".to_owned(),
+        ]);
+    }
+    serde
 }
 
 /// The function of the file that has the schema of a type of k8s-openapi.
