@@ -15,6 +15,7 @@ use kbr_scaffold::commit::{self, Lock};
 use kbr_scaffold::contents;
 use kbr_scaffold::library;
 use kbr_scaffold::project::{Project, Table};
+use kbr_scaffold::scaffold::{Part, Policy};
 use kbr_scaffold::workdir;
 
 /// A table that a command needs.
@@ -32,6 +33,8 @@ pub struct Intent {
     project: Project,
     /// The command's own tables, in the order of PROJECT.
     tables: Vec<(Source, Presence)>,
+    /// Files of the last table added before each of them, which no template has.
+    files: Vec<(Source, Part)>,
 }
 
 impl Intent {
@@ -40,6 +43,7 @@ impl Intent {
         Intent {
             project,
             tables: vec![(Source::Head, presence)],
+            files: Vec::new(),
         }
     }
 
@@ -48,6 +52,7 @@ impl Intent {
         Intent {
             project: project.clone(),
             tables: Vec::new(),
+            files: Vec::new(),
         }
     }
 
@@ -56,6 +61,15 @@ impl Intent {
         self.tables
             .push((Source::Table(self.project.tables.len()), Presence::New));
         self.project.tables.push(table);
+    }
+
+    /// Adds a file of the table that was added last.
+    pub fn add_file(&mut self, path: String, text: String) {
+        if let Some((source, _)) = self.tables.last() {
+            let policy = Policy::Owned;
+            self.files
+                .push((*source, Part::Whole { path, policy, text }));
+        }
     }
 
     /// Repeats each table of PROJECT that `is_selected`.
@@ -84,7 +98,10 @@ impl Intent {
     fn resolve(&self, root: &Path, force: bool) -> anyhow::Result<Vec<Change>> {
         let sources: Vec<Source> = self.tables.iter().map(|(source, _)| *source).collect();
         let release = embedded::current()?;
-        let blueprint = Blueprint::around(&sources, &self.project, &release)?;
+        let mut blueprint = Blueprint::around(&sources, &self.project, &release)?;
+        for (source, part) in &self.files {
+            blueprint.add(*source, vec![part.clone()])?;
+        }
         let wanted = blueprint::difference(&blueprint, &self.tables, force);
         changes::resolve(root, &wanted, &self.records()?, &release.scaffolds)
     }

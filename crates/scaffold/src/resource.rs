@@ -59,6 +59,9 @@ pub struct Resource {
     pub short_names: Vec<String>,
     /// Whether objects live in namespaces.
     pub namespaced: bool,
+    /// Whether the types come from a CRD: their file belongs to the user from the start.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub imported: bool,
 }
 
 impl Resource {
@@ -68,6 +71,19 @@ impl Resource {
     /// All problems, each with a valid name.
     pub fn new(wanted: &ApiFlags) -> anyhow::Result<Self> {
         let resource = Self::derive(wanted);
+        let mut problems = Problems::default();
+        resource.check(&mut problems);
+        problems.into_result()?;
+        Ok(resource)
+    }
+
+    /// A kind whose types come from a CRD, which an API server has accepted: its group may be any.
+    ///
+    /// # Errors
+    /// All problems, each with a valid name.
+    pub fn imported(wanted: &ApiFlags) -> anyhow::Result<Self> {
+        let mut resource = Self::derive(wanted);
+        resource.imported = true;
         let mut problems = Problems::default();
         resource.check(&mut problems);
         problems.into_result()?;
@@ -98,6 +114,7 @@ impl Resource {
             kind: wanted.kind.clone(),
             short_names: wanted.short_names.clone(),
             namespaced: wanted.namespaced,
+            imported: false,
         }
     }
 
@@ -234,6 +251,7 @@ impl Resource {
         vars.storage = storage;
         // The fields are strings, lists and booleans, which JSON can always represent.
         vars.api = serde_json::to_value(self).unwrap_or_default();
+        vars.api["imported"] = self.imported.into();
         vars.own_kind = true;
     }
 }

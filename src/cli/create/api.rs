@@ -2,8 +2,10 @@
 
 mod args;
 mod controller;
+mod from_crd;
 mod messages;
 mod own;
+mod selected;
 mod target;
 #[cfg(test)]
 mod tests;
@@ -25,6 +27,9 @@ pub use self::args::Args;
 /// # Errors
 /// All problems of the flags, or all conflicts.
 pub fn plan(args: &Args) -> anyhow::Result<Option<Plan>> {
+    if let Some(path) = &args.from_crd {
+        return from_crd::plan(args, path);
+    }
     let parts = ask(args)?;
     let (session, project) = write::open(args.write)?;
     let chosen = target::choose(args, parts, &project, session.root())?;

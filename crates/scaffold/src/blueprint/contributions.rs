@@ -36,14 +36,24 @@ pub fn parts(
     match table {
         Table::Api(api) => {
             api.fill(&mut vars, project.is_storage(api));
-            sets.render("api", &vars, paths)
+            let mut parts = sets.render("api", &vars, paths)?;
+            // The file with the types is not the template's.
+            parts.retain(|part| !(api.imported && part.path() == api.path()));
+            Ok(parts)
         }
         Table::Controller(controller) => {
             controller.fill(&mut vars);
+            // Nothing is known about the status of an imported kind.
+            vars.own_kind &= !is_imported(&controller.target, project);
             sets.render("controller", &vars, paths)
         }
         Table::Webhook(table) => webhook(table, project, sets, vars, paths),
     }
+}
+
+fn is_imported(target: &Target, project: &Project) -> bool {
+    let mut imported = project.apis().filter(|api| api.imported);
+    imported.any(|api| target.full_group == api.full_group && target.kind == api.kind)
 }
 
 fn head(

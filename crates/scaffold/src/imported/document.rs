@@ -25,7 +25,7 @@ pub fn read(text: &str, kind: Option<&str>) -> anyhow::Result<Definition> {
             }
             (Value::String(kind), _) => others.push(kind.clone()),
             (_, _) if document.is_null() => {}
-            (_, _) => others.push("a document without `kind`".to_owned()),
+            (_, _) => others.push(String::new()),
         }
     }
     if let Some(kind) = kind {
@@ -62,6 +62,7 @@ fn documents(text: &str) -> anyhow::Result<Vec<Value>> {
 fn none(others: &[String]) -> Diagnostic {
     let text = match others {
         [] => "the file is empty".to_owned(),
+        [only] if only.is_empty() => format!("found text without `kind`, not a `{CRD}`"),
         [only] => format!("found `{only}`, not a `{CRD}`"),
         several => format!("found no `{CRD}` among {} documents", several.len()),
     };

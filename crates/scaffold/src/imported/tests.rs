@@ -91,7 +91,7 @@ fn a_file_without_a_crd_is_an_error_with_the_way_to_get_one() {
         "found no `CustomResourceDefinition` among 2 documents",
         CLUSTER,
     );
-    rejected("just text", "found `a document without `kind``", CLUSTER);
+    rejected("just text", "found text without `kind`", CLUSTER);
     rejected(
         "kind: CustomResourceDefinition\napiVersion: apiextensions.k8s.io/v1\n",
         "the CRD has no `spec.group`",

@@ -58,7 +58,7 @@ fn check_group(resource: &Resource, problems: &mut Problems) {
             format!("`{group}` is not a full group: the API server requires a dot in it"),
             format!("pass a domain: `--group {group} --domain example.com`"),
         );
-    } else if let Some(owner) = protected(group) {
+    } else if let Some(owner) = protected(group).filter(|_| !resource.imported) {
         let word = group.split('.').next().unwrap_or_default();
         problems.add(
             format!("`{group}` belongs to the Kubernetes project: the API server rejects new kinds under `{owner}`"),

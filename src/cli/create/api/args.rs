@@ -1,8 +1,14 @@
 //! The arguments of `kbr create api`; the flags of a new kind are in `own.rs`.
 
+use std::path::PathBuf;
+
 use super::super::super::WriteArgs;
-use super::super::existing::ExistingArgs;
 use super::own::NewKindArgs;
+use super::selected::SelectedArgs;
+
+const USAGE: &str = "\
+kbr create api [OPTIONS] --group <GROUP> --version <VERSION> --kind <KIND>
+       kbr create api [OPTIONS] --from-crd <FILE|->";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -12,18 +18,23 @@ Examples:
   A controller for a built-in kind, and for a kind of another crate:
     kbr create api --group apps --version v1 --kind Deployment --resource=false --controller
     kbr create api --group cert-manager.io --version v1 --kind Certificate --controller \\
-      --external-crate cert-manager@0.5 --external-type cert_manager::v1::Certificate";
+      --external-crate cert-manager@0.5 --external-type cert_manager::v1::Certificate
+  A kind that exists as a CRD, with equal types:
+    kubectl get crd NAME -o yaml | kbr create api --from-crd -";
 
 /// Add a kind with its types, a controller for a kind, or both
 ///
 /// Without `--resource` or `--controller`, kbr asks what to create. Running the command again restores missing files and lines.
 #[derive(Debug, clap::Args)]
-#[command(verbatim_doc_comment, after_help = EXAMPLES)]
+#[command(verbatim_doc_comment, override_usage = USAGE, after_help = EXAMPLES)]
 pub struct Args {
     #[command(flatten)]
-    pub of: ExistingArgs,
+    pub of: SelectedArgs,
     #[command(flatten)]
     pub new: NewKindArgs,
+    /// Take the kind and its types from a `CustomResourceDefinition`; `-` reads standard input
+    #[arg(long, help_heading = "What to create", value_name = "FILE|-")]
+    pub from_crd: Option<PathBuf>,
     /// Create the kind: its types, CRD, sample and roles
     #[arg(long, help_heading = "What to create", value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub resource: Option<bool>,

@@ -1,0 +1,194 @@
+//! `kbr create api --from-crd`: the types of a kind from its definition.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::io::Read as _;
+use std::path::Path;
+use std::{fs, io};
+
+use anyhow::Context as _;
+
+use super::args::Args;
+use super::controller;
+use crate::cli::prompt;
+use crate::cli::write::{self, Intent, Plan, Planned};
+use kbr_host::diagnostic::{Diagnostic, Problems};
+use kbr_scaffold::imported::{self, Definition, Kept, Types};
+use kbr_scaffold::project::{Project, Table};
+use kbr_scaffold::resource::controller::Controller;
+use kbr_scaffold::resource::target::Target;
+use kbr_scaffold::resource::{ApiFlags, Resource};
+
+/// Plans the command for the definition at `path`; `-` is the standard input.
+///
+/// # Errors
+/// There is no definition, it cannot be a kind of the project, or all conflicts.
+pub fn plan(args: &Args, path: &Path) -> anyhow::Result<Option<Plan>> {
+    check_flags(args)?;
+    let kind = Some(args.of.kind.kind.as_str()).filter(|kind| !kind.is_empty());
+    let definition = imported::read(&text(path)?, kind)?;
+    let with_controller = with_controller(args)?;
+    let (session, project) = write::open(args.write)?;
+    let apis = apis(&definition, &project)?;
+    let types = definition.types();
+    let mut intent = Intent::tables(&project);
+    for api in &apis {
+        intent.add(Table::Api(api.clone()));
+        if let Some(types) = types.iter().find(|types| types.version == api.version) {
+            intent.add_file(api.path(), types.text.clone());
+        }
+    }
+    let controller = match apis.first().filter(|_| with_controller) {
+        Some(stored) => Some(add_controller(stored, args, &project, &mut intent)?),
+        None => None,
+    };
+    let notes = notes(&definition, &types);
+    session
+        .plan(&intent, notes, next_steps(&apis, controller.as_ref()))
+        .map(Some)
+}
+
+fn text(path: &Path) -> anyhow::Result<String> {
+    if path != Path::new("-") {
+        return fs::read_to_string(path)
+            .with_context(|| format!("cannot read `{}`", path.display()));
+    }
+    let mut text = String::new();
+    io::stdin()
+        .read_to_string(&mut text)
+        .context("cannot read the standard input")?;
+    Ok(text)
+}
+
+/// What the definition says cannot be chosen.
+fn check_flags(args: &Args) -> anyhow::Result<()> {
+    let of = &args.of;
+    let mut passed = vec![
+        ("group", !of.kind.group.is_empty()),
+        ("version", !of.kind.version.is_empty()),
+        ("domain", of.kind.domain.is_some()),
+        ("plural", of.plural.is_some()),
+        ("external-crate", of.external_crate.is_some()),
+        ("namespaced", args.new.namespaced.is_some()),
+        ("resource=false", args.resource == Some(false)),
+    ];
+    passed.extend(args.new.passed());
+    let mut problems = Problems::default();
+    for (flag, _) in passed.iter().filter(|(_, passed)| *passed) {
+        problems.add(
+            format!("`--{flag}` contradicts `--from-crd`: the CRD says it"),
+            format!("leave `--{flag}` out"),
+        );
+    }
+    problems.into_result()
+}
+
+fn with_controller(args: &Args) -> anyhow::Result<bool> {
+    let (_, controller) = args.parts();
+    let help = "pass `--controller` or `--controller=false`; `--yes` creates one";
+    let ask = || prompt::yes_or_no("Create Controller", true, help);
+    controller.map_or_else(ask, Ok)
+}
+
+/// The versions of the kind, the stored one first: PROJECT takes the first for it.
+fn apis(definition: &Definition, project: &Project) -> anyhow::Result<Vec<Resource>> {
+    let known = project
+        .apis()
+        .find(|known| known.full_group == definition.group && known.kind == definition.kind);
+    if let Some(known) = known {
+        let text = format!(
+            "`{}` of `{}` already exists, in `{}`",
+            known.kind,
+            known.full_group,
+            known.path()
+        );
+        let help = format!(
+            "to import it again: `kbr delete api --group {} --version {} --kind {}` first, with your changes committed",
+            known.group, known.version, known.kind
+        );
+        return Err(Diagnostic::new(text).help(help).into());
+    }
+    let mut versions: Vec<_> = definition.versions.iter().collect();
+    versions.sort_by_key(|version| !version.storage);
+    let mut apis: Vec<Resource> = Vec::new();
+    for version in versions {
+        let api = api(definition, &version.name, project)?;
+        api.check_among(project.apis())?;
+        api.check_new_group()?;
+        apis.push(api);
+    }
+    Ok(apis)
+}
+
+fn api(definition: &Definition, version: &str, project: &Project) -> anyhow::Result<Resource> {
+    let domain = &project.head.domain;
+    let word = definition.group.strip_suffix(domain.as_str());
+    let word = word.and_then(|word| word.strip_suffix('.'));
+    let word = word.filter(|word| !word.is_empty() && !domain.is_empty());
+    let mut api = Resource::imported(&ApiFlags {
+        group: word.unwrap_or(&definition.group).to_owned(),
+        domain: word.map(|_| domain.clone()).unwrap_or_default(),
+        version: version.to_owned(),
+        kind: definition.kind.clone(),
+        plural: Some(definition.plural.clone()),
+        singular: Some(definition.singular.clone()),
+        short_names: definition.short_names.clone(),
+        namespaced: definition.namespaced,
+    })?;
+    // One group, one module.
+    let known = project
+        .apis()
+        .find(|known| known.full_group == api.full_group);
+    if let Some(known) = known {
+        api.group.clone_from(&known.group);
+    }
+    Ok(api)
+}
+
+fn add_controller(
+    stored: &Resource,
+    args: &Args,
+    project: &Project,
+    intent: &mut Intent,
+) -> anyhow::Result<Controller> {
+    let target = Target::own(stored);
+    let Planned { value, .. } = controller::name(target, args.controller_name.as_deref(), project)?;
+    intent.add(Table::Controller(value.clone()));
+    Ok(value)
+}
+
+/// What the types do not say, and what is not in them.
+fn notes(definition: &Definition, types: &[Types]) -> String {
+    let mut text = String::new();
+    for types in types {
+        let mut seen = BTreeSet::new();
+        for Kept { path, what } in &types.kept {
+            if seen.insert((path, what)) {
+                let path = if path.is_empty() { "the object" } else { path };
+                let version = &types.version;
+                let _ = writeln!(
+                    text,
+                    "note: {version}: kept {what} of `{path}` as in the CRD: no Rust type says it"
+                );
+            }
+        }
+    }
+    for note in &definition.left_out {
+        let _ = writeln!(text, "note: {note}");
+    }
+    text
+}
+
+fn next_steps(apis: &[Resource], controller: Option<&Controller>) -> String {
+    let mut text = "next:\n".to_owned();
+    for api in apis {
+        let _ = writeln!(text, "  read {}", api.path());
+    }
+    if let Some(controller) = controller {
+        let _ = writeln!(text, "  edit {}", controller.path());
+    }
+    text + "  make manifests\n  make test\n"
+}
+
+#[cfg(test)]
+mod tests;

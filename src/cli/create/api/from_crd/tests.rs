@@ -1,0 +1,88 @@
+use kbr_scaffold::project::{Head, KBR};
+
+use super::*;
+
+fn project(domain: &str) -> Project {
+    Project::new(Head {
+        layout: "v1".to_owned(),
+        kbr: KBR.to_owned(),
+        name: "captains".to_owned(),
+        domain: domain.to_owned(),
+        repo: String::new(),
+        owner: String::new(),
+        license: String::new(),
+    })
+}
+
+fn definition(group: &str, spec: &str) -> Definition {
+    let version = |name: &str, storage: bool| {
+        format!(
+            "  - name: {name}\n    served: true\n    storage: {storage}\n    schema: {{ openAPIV3Schema: {{ type: object }} }}\n"
+        )
+    };
+    let text = format!(
+        "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {{ name: x, labels: {{ app: x }} }}\nspec:\n  group: {group}\n  scope: Cluster\n  names: {{ kind: Tide, plural: tides, shortNames: [td]{spec} }}\n  versions:\n{}{}",
+        version("v1", false),
+        version("v2", true)
+    );
+    imported::read(&text, None).unwrap()
+}
+
+#[test]
+fn the_stored_version_comes_first_and_the_names_are_those_of_the_crd() {
+    let apis = apis(&definition("crew.example.com", ""), &project("example.com")).unwrap();
+    let versions: Vec<&str> = apis.iter().map(|api| api.version.as_str()).collect();
+    assert_eq!(versions, ["v2", "v1"]);
+    let api = &apis[0];
+    assert_eq!(api.path(), "api/src/crew/v2/tide.rs");
+    assert_eq!(
+        (api.full_group.as_str(), api.namespaced),
+        ("crew.example.com", false)
+    );
+    assert_eq!(
+        (api.plural.as_str(), &api.short_names[..]),
+        ("tides", &["td".to_owned()][..])
+    );
+}
+
+#[test]
+fn a_group_outside_of_the_domain_or_of_kubernetes_is_accepted() {
+    for (group, module) in [
+        ("ship.other.org", "ship_other_org"),
+        ("snapshot.storage.k8s.io", "snapshot_storage_k8s_io"),
+    ] {
+        let apis = apis(&definition(group, ""), &project("example.com")).unwrap();
+        assert_eq!(
+            (apis[0].full_group.as_str(), apis[0].group_module().as_str()),
+            (group, module)
+        );
+    }
+}
+
+#[test]
+fn a_kind_that_exists_is_an_error() {
+    let mut project = project("example.com");
+    let definition = definition("crew.example.com", "");
+    let first = apis(&definition, &project).unwrap().remove(0);
+    project.tables.push(Table::Api(first));
+    let error = apis(&definition, &project).unwrap_err().to_string();
+    assert!(
+        error.contains("`Tide` of `crew.example.com` already exists"),
+        "{error}"
+    );
+    assert!(error.contains("kbr delete api"), "{error}");
+}
+
+#[test]
+fn what_the_types_leave_out_is_noted() {
+    let definition = definition("crew.example.com", ", listKind: Tides");
+    let notes = notes(&definition, &definition.types());
+    assert!(
+        notes.contains("the list kind `Tides` becomes `TideList`"),
+        "{notes}"
+    );
+    assert!(
+        notes.contains("left out the labels of the CRD: `app`"),
+        "{notes}"
+    );
+}
