@@ -4,18 +4,19 @@ use serde_json::{Map, Value};
 
 use super::collect::Groups;
 use super::model::{Body, Model, Ty};
+use super::node::OPEN;
 
 /// A place of a schema that is kept word for word beside a type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kept {
     /// `spec.pools[].selector`: the fields that lead to it.
     pub path: String,
-    /// What is kept: `oneOf`, or the whole schema of a value of any type.
+    /// What is kept: `oneOf`.
     pub what: String,
 }
 
 /// Fields of a schema that neither an attribute of schemars nor one keyword of the API says.
-const STRUCTURE: [&str; 9] = [
+const STRUCTURE: [&str; 10] = [
     "additionalProperties",
     "allOf",
     "anyOf",
@@ -25,6 +26,7 @@ const STRUCTURE: [&str; 9] = [
     "oneOf",
     "properties",
     "required",
+    "type",
 ];
 
 /// Every place of `model` that is kept.
@@ -40,15 +42,31 @@ pub fn kept(groups: &Groups, model: &Model) -> Vec<Kept> {
         for field in fields {
             let path = format!("{path}.{}", field.name);
             let path = path.trim_start_matches('.').to_owned();
-            if field.ty == Ty::Any {
-                let what = "its whole schema, beside a value of any type".to_owned();
-                kept.push(Kept { path, what });
-            } else if !matches!(field.ty, Ty::Quantity | Ty::IntOrString) {
-                add(&mut kept, &path, &field.overlay);
-            }
+            add(&mut kept, &path, &structure(&field.ty, &field.overlay));
         }
     }
     kept
+}
+
+/// What of an overlay the type of a field does not say.
+fn structure(ty: &Ty, overlay: &Map<String, Value>) -> Map<String, Value> {
+    let mut left = overlay.clone();
+    match ty {
+        Ty::Quantity | Ty::IntOrString => left.clear(),
+        // The constraints of texts and numbers in lists and maps are attributes of the field.
+        Ty::List(items) | Ty::Map(items) if is_scalar(items) => {
+            left.remove("items");
+            left.remove("additionalProperties");
+        }
+        Ty::Any => left
+            .retain(|key, _| !["description", "nullable", "default", OPEN].contains(&key.as_str())),
+        _ => {}
+    }
+    left
+}
+
+fn is_scalar(ty: &Ty) -> bool {
+    !matches!(ty, Ty::List(_) | Ty::Map(_) | Ty::Own(_))
 }
 
 fn add(kept: &mut Vec<Kept>, path: &str, overlay: &Map<String, Value>) {
