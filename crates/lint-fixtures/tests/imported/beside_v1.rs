@@ -17,7 +17,7 @@
 use std::collections::BTreeMap;
 
 use kube::CustomResource;
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use schemars::{JsonSchema, json_schema};
 use serde::{Deserialize, Serialize};
 
 /// The fields of a `Log`.
@@ -60,7 +60,7 @@ impl JsonSchema for Log {
         "Log".into()
     }
 
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
         let fields = LogFields::json_schema(generator);
         json_schema!({
             "description": "A log.",

@@ -53,6 +53,7 @@ fixtures! {
     texts: texts_v1 => Poem;
     unions: unions_v1 => Route;
     versions: versions_v1alpha1 versions_v1beta1 versions_v1beta2 versions_v1 => Tide;
+    wide: wide_v1 => Schema;
     without_spec: without_spec_v1 => Note;
 }
 

@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use kube::CustomResource;
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use schemars::{JsonSchema, json_schema};
 use serde::{Deserialize, Serialize};
 
 #[derive(CustomResource, Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -109,7 +109,7 @@ impl JsonSchema for Hold {
         "Hold".into()
     }
 
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
         json_schema!({
             "required": ["spec"],
             "title": null,
@@ -136,11 +136,11 @@ pub struct Part {
     pub limits: Option<BTreeMap<String, Quantity>>,
 }
 
-fn quantities(generator: &mut SchemaGenerator) -> Schema {
+fn quantities(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
     json_schema!({ "type": "object", "additionalProperties": quantity(generator) })
 }
 
-fn quantity(_: &mut SchemaGenerator) -> Schema {
+fn quantity(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
     json_schema!({
         "anyOf": [{ "type": "integer" }, { "type": "string" }],
         "contains": 0,
@@ -150,7 +150,7 @@ fn quantity(_: &mut SchemaGenerator) -> Schema {
     })
 }
 
-fn int_or_string(_: &mut SchemaGenerator) -> Schema {
+fn int_or_string(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
     json_schema!({
         "anyOf": [{ "type": "integer" }, { "type": "string" }],
         "contains": 0,

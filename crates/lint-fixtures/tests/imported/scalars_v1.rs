@@ -15,7 +15,7 @@
 )]
 
 use kube::CustomResource;
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use schemars::{JsonSchema, json_schema};
 use serde::{Deserialize, Serialize};
 
 /// The desired state of a ship.
@@ -80,7 +80,7 @@ impl JsonSchema for Ship {
         "Ship".into()
     }
 
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
         json_schema!({
             "required": ["spec"],
             "title": null,

@@ -15,7 +15,7 @@
 )]
 
 use kube::CustomResource;
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use schemars::{JsonSchema, json_schema};
 use serde::{Deserialize, Serialize};
 
 /// The fields of a `Wind`.
@@ -48,7 +48,7 @@ impl JsonSchema for Wind {
         "Wind".into()
     }
 
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
         let fields = WindFields::json_schema(generator);
         json_schema!({
             "required": ["spec"],

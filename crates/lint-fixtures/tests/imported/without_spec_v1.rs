@@ -18,7 +18,7 @@
 
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use kube::CustomResource;
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use schemars::{JsonSchema, json_schema};
 use serde::{Deserialize, Serialize};
 
 /// The fields of a `Note`.
@@ -55,7 +55,7 @@ impl JsonSchema for Note {
         "Note".into()
     }
 
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
         let fields = NoteFields::json_schema(generator);
         json_schema!({
             "required": ["text"],
@@ -73,7 +73,7 @@ impl JsonSchema for Note {
     }
 }
 
-fn quantity(_: &mut SchemaGenerator) -> Schema {
+fn quantity(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
     json_schema!({
         "anyOf": [{ "type": "integer" }, { "type": "string" }],
         "contains": 0,

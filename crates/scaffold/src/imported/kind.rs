@@ -128,7 +128,7 @@ impl JsonSchema for {kind} {{
         \"{kind}\".into()
     }}
 
-    fn json_schema({generator}: &mut SchemaGenerator) -> Schema {{
+    fn json_schema({generator}: &mut schemars::SchemaGenerator) -> schemars::Schema {{
 {body}    }}
 }}
 "
@@ -170,15 +170,33 @@ fn object_schema(version: &Version, root: &Root) -> String {
         let value = value_text(&value, 12, before.len() + 1);
         let _ = writeln!(text, "            {before}{value},");
     }
-    if !lines.is_empty() {
-        let lines = lines.join(",\n");
-        let _ = writeln!(
-            text,
-            "            \"properties\": {{\n{lines}\n            }}"
-        );
-    }
+    text.push_str(&properties_text(&lines));
     text.push_str("        })\n");
     text
+}
+
+/// More would exceed the recursion limit of `json_schema!`.
+const MOST_FIELDS: usize = 14;
+
+/// The properties of the object, a line each.
+fn properties_text(lines: &[String]) -> String {
+    if lines.is_empty() {
+        return String::new();
+    }
+    if lines.len() <= MOST_FIELDS {
+        return format!(
+            "            \"properties\": {{\n{}\n            }}\n",
+            lines.join(",\n")
+        );
+    }
+    let own = lines
+        .iter()
+        .filter(|line| !line.contains("fields.pointer("));
+    let own: Vec<&str> = own.map(String::as_str).collect();
+    let own = own.join(",\n");
+    format!(
+        "            \"properties\": merged(serde_json::json!({{\n{own}\n            }}), &fields)\n"
+    )
 }
 
 /// The schema of a field of the object.

@@ -42,7 +42,8 @@ pub fn file(definition: &Definition, version: &Version, root: &Root, model: &Mod
 }
 
 /// What the types of a file use, and its text.
-const HELPERS: [(&str, &str); 4] = [
+const HELPERS: [(&str, &str); 5] = [
+    (" merged(", MERGED),
     (" json(", JSON),
     ("schema_with = \"quantities\"", QUANTITIES),
     ("schema_with = \"quantit", QUANTITY),
@@ -59,12 +60,25 @@ fn json(text: &str) -> serde_json::Value {
 }
 ";
 
-const QUANTITIES: &str = "fn quantities(generator: &mut SchemaGenerator) -> Schema {
+const MERGED: &str = "/// The properties of the object: `own`, and those of the struct.
+fn merged(mut own: serde_json::Value, fields: &schemars::Schema) -> serde_json::Value {
+    let properties = fields
+        .pointer(\"/properties\")
+        .and_then(serde_json::Value::as_object);
+    for (name, schema) in properties.into_iter().flatten() {
+        own[name] = schema.clone();
+    }
+    own
+}
+";
+
+const QUANTITIES: &str =
+    "fn quantities(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
     json_schema!({ \"type\": \"object\", \"additionalProperties\": quantity(generator) })
 }
 ";
 
-const QUANTITY: &str = r#"fn quantity(_: &mut SchemaGenerator) -> Schema {
+const QUANTITY: &str = r#"fn quantity(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
     json_schema!({
         "anyOf": [{ "type": "integer" }, { "type": "string" }],
         "contains": 0,
@@ -75,7 +89,7 @@ const QUANTITY: &str = r#"fn quantity(_: &mut SchemaGenerator) -> Schema {
 }
 "#;
 
-const INT_OR_STRING: &str = r#"fn int_or_string(_: &mut SchemaGenerator) -> Schema {
+const INT_OR_STRING: &str = r#"fn int_or_string(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
     json_schema!({
         "anyOf": [{ "type": "integer" }, { "type": "string" }],
         "contains": 0,
@@ -127,7 +141,7 @@ fn imports(model: &Model) -> String {
     }
     imports.push_str(
         "use kube::CustomResource;
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use schemars::{JsonSchema, json_schema};
 use serde::{Deserialize, Serialize};
 ",
     );
