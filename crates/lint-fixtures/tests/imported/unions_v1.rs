@@ -42,15 +42,7 @@ use serde::{Deserialize, Serialize};
     ]
 ))]
 pub struct RouteSpec {
-    #[schemars(
-        with = "All",
-        extend(
-            "allOf" = [
-                { "properties": { "a": { "maxLength": 3 } } },
-                { "anyOf": [{ "required": ["a"] }, { "maxProperties": 0 }] }
-            ]
-        )
-    )]
+    #[schemars(with = "All")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub all: Option<All>,
 
@@ -79,20 +71,6 @@ pub struct RouteSpec {
     #[schemars(with = "List", extend("not" = { "required": ["a", "b"] }, "oneOf" = null))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not: Option<List>,
-
-    #[schemars(
-        with = "All",
-        extend(
-            "anyOf" = [
-                { "nullable": null, "properties": { "a": { "enum": ["x"] } } },
-                { "enum": [null], "nullable": true }
-            ],
-            "contains" = 0,
-            "nullable" = true
-        )
-    )]
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub optional: Option<All>,
 
     #[schemars(
         with = "String",
@@ -130,10 +108,7 @@ impl JsonSchema for Route {
 #[serde(rename_all = "camelCase")]
 #[schemars(extend(
     "contains" = 0,
-    "oneOf" = [
-        { "properties": { "a": { "enum": ["q"], "type": "string" } } },
-        { "required": ["b"] }
-    ]
+    "oneOf" = [{ "properties": { "a": { "enum": ["q"] } } }, { "required": ["b"] }]
 ))]
 pub struct List {
     #[schemars(with = "String")]
@@ -147,6 +122,12 @@ pub struct List {
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(extend(
+    "allOf" = [
+        { "properties": { "a": { "maxLength": 3 } } },
+        { "anyOf": [{ "required": ["a"] }, { "maxProperties": 0 }] }
+    ]
+))]
 pub struct All {
     #[schemars(with = "String")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
