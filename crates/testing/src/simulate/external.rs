@@ -10,9 +10,10 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::{
+    failover::Failover,
     plan::{Refusal, What},
     replica::Replica,
-    replicas::Failover,
+    scenario::Service,
     state::State,
     wire::Wire,
 };
@@ -141,15 +142,6 @@ impl<T: Default + Serialize> External<T> {
 fn json(state: &impl Serialize) -> Value {
     // Whatever cannot be written as JSON is not compared.
     serde_json::to_value(state).unwrap_or_default()
-}
-
-/// A service of a simulation, whatever it holds.
-pub(super) trait Service: Send + Sync {
-    /// Empties it.
-    fn reset(&self);
-
-    /// Adds what it holds to a state: each entry of a map by itself.
-    fn add_to(&self, state: &mut State);
 }
 
 impl<T: Default + Serialize + Send> Service for External<T> {

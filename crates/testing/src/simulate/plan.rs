@@ -2,7 +2,7 @@
 
 use std::{fmt, str::FromStr};
 
-use super::replicas::Failover;
+use super::failover::Failover;
 
 /// The faults of a history; none in the reference.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

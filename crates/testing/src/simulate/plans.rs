@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::{
+    failover::Failover,
     history::History,
     plan::{Fault, Plan, Refusal, What},
-    replicas::Failover,
 };
 use crate::{random::Random, server::Path};
 

@@ -17,11 +17,12 @@ use tokio::{
 use tower::{BoxError, Service};
 
 use super::{
+    failover::Failover,
     plan::{Refusal, What},
     refusals::{error, status, unapplied},
-    replicas::Failover,
+    state::TOUCHED,
     trace::Happened,
-    wire::{Hold, MOST, Subscriber, TOUCHED, Wire},
+    wire::{Hold, MOST, Subscriber, Wire},
 };
 use crate::{
     content::{Content, line, response},

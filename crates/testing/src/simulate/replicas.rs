@@ -1,67 +1,17 @@
-//! Two replicas with leader election: which of them leads, and how a leader loses its Lease.
+//! The processes of the operator: which of them run, and which one leads.
 
 use std::{collections::BTreeSet, time::Duration};
 
-use hyper::{Method, Response};
 use manager::Options;
-use serde_json::json;
-use tokio::time::{Instant, sleep};
-use tower::BoxError;
+use tokio::time::Instant;
 
-use super::{replica::Replica, trace::Happened, wire::Wire};
-use crate::{
-    content::Content,
-    server::{Call, Path},
-};
+use crate::server::{Call, Path};
 
 /// How long a Lease lasts, by when it must be renewed, and how often that is tried. Longer than by default, so that fewer
 /// renewals are simulated.
 const LEASE: Duration = Duration::from_secs(80);
 const DEADLINE: Duration = Duration::from_secs(60);
 const RETRY: Duration = Duration::from_secs(20);
-
-/// How long the next leader works before a write of the last one arrives.
-const LATE: Duration = Duration::from_secs(2);
-
-/// What happens to the leader at a write. The other replica leads once the Lease has expired.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Failover {
-    /// Its process ends once the write is stored.
-    Ended,
-    /// The same, but it releases the Lease; and the other replica has filled its caches before, but the connections of its
-    /// watches are dead.
-    EndedWarm,
-    /// Its Lease is not renewed, but it may write.
-    Unrenewed,
-    /// None of its requests arrives, nor does this write.
-    CutOff,
-    /// The same, but this write arrives after the other replica has begun to lead.
-    LateWrite,
-}
-
-impl Failover {
-    pub(super) const ALL: [Self; 5] = [
-        Self::EndedWarm,
-        Self::LateWrite,
-        Self::Ended,
-        Self::Unrenewed,
-        Self::CutOff,
-    ];
-
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Ended => "ended",
-            Self::EndedWarm => "ended-warm",
-            Self::Unrenewed => "unrenewed",
-            Self::CutOff => "cut-off",
-            Self::LateWrite => "late-write",
-        }
-    }
-
-    pub(super) fn of(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|one| one.name() == name)
-    }
-}
 
 /// The flags of a replica.
 pub(super) fn elect(options: &mut Options, is_warm: bool) {
@@ -80,17 +30,17 @@ pub(super) struct Replicas {
     /// Those that have not ended.
     pub(super) running: BTreeSet<usize>,
     /// Those whose requests do not arrive.
-    cut_off: BTreeSet<usize>,
+    pub(super) cut_off: BTreeSet<usize>,
     /// Those that a fault has ended.
     pub(super) ended: Vec<usize>,
     /// Those whose Lease is not renewed.
-    unrenewed: BTreeSet<usize>,
+    pub(super) unrenewed: BTreeSet<usize>,
     /// The one that holds the Lease, and when it has renewed it.
-    holder: Option<(usize, Instant)>,
+    pub(super) holder: Option<(usize, Instant)>,
     /// Where the Lease is.
-    lease: Option<Path>,
+    pub(super) lease: Option<Path>,
     /// The writes that arrive late, with their numbers.
-    late: Vec<(usize, Call)>,
+    pub(super) late: Vec<(usize, Call)>,
 }
 
 impl Replicas {
@@ -100,7 +50,7 @@ impl Replicas {
     }
 
     /// Whether one leads, and will go on to.
-    fn has_leader(&self) -> bool {
+    pub(super) fn has_leader(&self) -> bool {
         self.holder.is_some_and(|(number, renewed)| {
             self.reaches(number) && !self.unrenewed.contains(&number) && renewed.elapsed() < LEASE
         })
@@ -112,127 +62,8 @@ impl Replicas {
         leads.unwrap_or(self.started)
     }
 
-    fn leads(&self, number: usize) -> bool {
+    pub(super) fn leads(&self, number: usize) -> bool {
         let holds = self.holder.filter(|(holder, _)| *holder == number);
         holds.is_some_and(|(_, renewed)| renewed.elapsed() < LEASE)
-    }
-}
-
-impl Wire {
-    /// Whether the replicas have yet to elect one of them, or a write has yet to arrive.
-    pub(super) fn elects(&self) -> bool {
-        let state = self.lock();
-        let replicas = &state.replicas;
-        self.0.plan.has_replicas() && (!replicas.has_leader() || !replicas.late.is_empty())
-    }
-
-    /// Lets the late writes arrive.
-    async fn arrive_late(self) {
-        sleep(LATE).await;
-        let late = std::mem::take(&mut self.lock().replicas.late);
-        for (number, call) in late {
-            let what = format!("write {number} of the replica that led before arrives");
-            self.tell(Happened::Fault(what));
-            self.0.api.answer(&call);
-        }
-    }
-}
-
-impl Replica {
-    /// Records a write of a replica that does not lead.
-    pub(super) fn check_leads(&self, call: &Call) {
-        let mut state = self.wire.lock();
-        let replicas = &state.replicas;
-        let has_ended = !replicas.running.contains(&self.number);
-        if has_ended || replicas.leads(self.number) || state.unled.is_some() {
-            return;
-        }
-        let what = format!(
-            "replica {} writes {} without the Lease",
-            self.number,
-            call.path.object()
-        );
-        state.unled = Some(what.clone());
-        self.wire.record(&mut state, Happened::Fault(what));
-    }
-
-    /// Answers a request for the Lease.
-    pub(super) async fn elect(&self, call: &Call) -> Result<Response<Content>, BoxError> {
-        if self.wire.lock().replicas.unrenewed.contains(&self.number) {
-            std::future::pending::<()>().await;
-        }
-        let answer = self.wire.0.api.answer(call);
-        if call.method == Method::GET || !answer.status().is_success() {
-            return Ok(answer);
-        }
-        let holder = call.body["spec"]["holderIdentity"].as_str();
-        let is_held = holder.is_some_and(|holder| !holder.is_empty());
-        let mut state = self.wire.lock();
-        let name = call.body["metadata"]["name"].as_str().unwrap_or_default();
-        state.replicas.lease = Some(Path {
-            name: name.to_owned(),
-            ..call.path.object()
-        });
-        let before = state.replicas.holder.map(|(number, _)| number);
-        state.replicas.holder = is_held.then(|| (self.number, Instant::now()));
-        if is_held && before != Some(self.number) {
-            let what = format!("replica {} leads", self.number);
-            self.wire.record(&mut state, Happened::Action(what));
-            if !state.replicas.late.is_empty() {
-                tokio::spawn(self.wire.clone().arrive_late());
-            }
-        }
-        Ok(answer)
-    }
-
-    /// Releases the Lease, as a replica does that is shut down.
-    pub(super) fn release(&self) {
-        let Some(lease) = self.wire.lock().replicas.lease.clone() else {
-            return;
-        };
-        self.wire.0.api.change(|objects| {
-            let mut released = objects.get(&lease)?.clone();
-            released["spec"]["holderIdentity"] = json!("");
-            objects.put(&lease, released);
-            Some(())
-        });
-        self.wire.lock().replicas.holder = None;
-    }
-
-    /// Lets the connections of the watches of other replicas die.
-    pub(super) fn kill_watches(&self) {
-        let mut state = self.wire.lock();
-        let others = state.watches.iter_mut();
-        others
-            .filter(|watch| watch.replica != self.number)
-            .for_each(|watch| watch.is_dead = true);
-        let what = "the connections of the other replica's watches are dead".to_owned();
-        self.wire.record(&mut state, Happened::Fault(what));
-    }
-
-    /// From now on, the Lease is not renewed.
-    pub(super) fn lose_lease(&self) {
-        let mut state = self.wire.lock();
-        state.replicas.unrenewed.insert(self.number);
-        let what = format!(
-            "from now on, replica {} cannot renew its Lease",
-            self.number
-        );
-        self.wire.record(&mut state, Happened::Fault(what));
-    }
-
-    /// From now on, no request arrives, nor does this write, unless it arrives late.
-    pub(super) fn cut_off(&self, number: usize, call: &Call, is_late: bool) {
-        let (it, action) = (self.number, self.action(call));
-        let what = format!("from write {number} on, in which it {action}, replica {it} is cut off");
-        {
-            let mut state = self.wire.lock();
-            state.replicas.cut_off.insert(self.number);
-            // Whatever the operator does, an object with a generated name would exist twice.
-            if is_late && call.body["metadata"]["generateName"].is_null() {
-                state.replicas.late.push((number, call.clone()));
-            }
-            self.wire.record(&mut state, Happened::Fault(what));
-        }
     }
 }

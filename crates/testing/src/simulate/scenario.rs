@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use manager::Manager;
 use serde_json::Value;
 
-use super::{external::Service, permissions::Permissions};
+use super::{permissions::Permissions, state::State};
 use crate::{FakeApi, jobs::JobEnds, server::Path};
 
 pub(super) type Register = Arc<dyn Fn(&mut Manager) + Send + Sync>;
@@ -77,4 +77,13 @@ pub(super) struct Scenario {
     pub(super) period: Option<Duration>,
     /// Without a change for so long, the operator is idle.
     pub(super) quiet: Duration,
+}
+
+/// A service of a simulation, whatever it holds.
+pub(super) trait Service: Send + Sync {
+    /// Empties it.
+    fn reset(&self);
+
+    /// Adds what it holds to a state: each entry of a map by itself.
+    fn add_to(&self, state: &mut State);
 }

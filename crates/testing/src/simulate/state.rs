@@ -5,8 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use k8s_openapi::jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
-use super::wire::TOUCHED;
 use crate::FakeApi;
+
+/// The annotation that another writer sets.
+pub(super) const TOUCHED: &str = "simulate.kbr-testing/touched";
 
 /// The objects, by their names.
 pub(super) type State = BTreeMap<String, Value>;

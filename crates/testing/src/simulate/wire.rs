@@ -26,9 +26,6 @@ use crate::{
     server::{Objects, Path, Watch},
 };
 
-/// The annotation that another writer sets.
-pub(super) const TOUCHED: &str = "simulate.kbr-testing/touched";
-
 /// A history with more requests than this makes no progress.
 pub(super) const MOST: usize = 1_500;
 

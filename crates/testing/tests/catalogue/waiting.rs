@@ -149,7 +149,7 @@ fn there_is_nothing_while_a_child_is_replaced() {
                 && ship.metadata.deletion_timestamp.is_none()
         };
         let holds = move |api: &FakeApi| {
-            let ready = api.all::<Ship>().iter().any(|ship| is_ready(ship));
+            let ready = api.all::<Ship>().iter().any(is_ready);
             !ready || !api.all::<ConfigMap>().is_empty()
         };
         voyage(register)
