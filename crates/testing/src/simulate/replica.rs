@@ -22,7 +22,7 @@ use super::{
     refusals::{error, status, unapplied},
     state::TOUCHED,
     trace::Happened,
-    wire::{Hold, MOST, Subscriber, Wire},
+    wire::{MOST, Subscriber, Wire},
 };
 use crate::{
     content::{Content, line, response},
@@ -252,8 +252,8 @@ impl Replica {
     /// Disturbs the watches, or the API server, at a write.
     pub(super) fn disturb(&self, what: &What) {
         match what {
-            What::Held(kind) => self.hold(kind, false),
-            What::Missed(kind) => self.hold(kind, true),
+            What::Held(kind) => self.wire.hold(kind, false),
+            What::Missed(kind) => self.wire.hold(kind, true),
             What::Lagging => self.wire.lag(),
             _ => {}
         }
@@ -361,19 +361,6 @@ impl Replica {
         state.replicas.ended.push(self.number);
         self.wire.record(&mut state, Happened::Fault(what));
         self.wire.0.crashed.notify_one();
-    }
-
-    fn hold(&self, kind: &str, missed: bool) {
-        let until = self.wire.0.api.change_quietly(|objects| objects.version());
-        let mut state = self.wire.lock();
-        state.held.push(Hold {
-            kind: kind.to_owned(),
-            until,
-            missed,
-            since: Instant::now(),
-        });
-        let what = format!("from now on, the watch of {kind} delivers nothing");
-        self.wire.record(&mut state, Happened::Fault(what));
     }
 
     /// Changes an object as another writer does, so that the operator's version is out of date.

@@ -253,6 +253,20 @@ impl Wire {
         held || lagged
     }
 
+    /// Lets the watches of a kind deliver nothing, until everything else is idle.
+    pub(super) fn hold(&self, kind: &str, missed: bool) {
+        let until = self.0.api.change_quietly(|objects| objects.version());
+        let mut state = self.lock();
+        state.held.push(Hold {
+            kind: kind.to_owned(),
+            until,
+            missed,
+            since: Instant::now(),
+        });
+        let what = format!("from now on, the watch of {kind} delivers nothing");
+        self.record(&mut state, Happened::Fault(what));
+    }
+
     /// From now on, reads that may be out of date see what is stored now.
     pub(super) fn lag(&self) {
         let now = |objects: &mut Objects| objects.lags_at = Some(objects.version());
