@@ -14,6 +14,7 @@ mod history;
 mod leading;
 mod life;
 mod oracle;
+mod panics;
 mod permissions;
 mod plan;
 mod plans;
@@ -32,7 +33,7 @@ mod tried;
 mod wire;
 mod world;
 
-use std::{collections::BTreeMap, fmt, sync::Arc, thread, time::Duration};
+use std::{collections::BTreeMap, fmt, panic, sync::Arc, thread, time::Duration};
 
 use k8s_openapi::api::batch::v1::Job;
 use manager::{Manager, Object};
@@ -321,7 +322,16 @@ impl Simulation {
             .filter(|asked| !asked.is_empty());
         // In a thread of its own, because the caller may be inside a runtime.
         let Self { scenario, settings } = self;
-        let run = move || run::all(scenario, &settings, test.as_deref(), asked.as_deref());
+        let run = move || {
+            let run = || run::all(scenario, &settings, test.as_deref(), asked.as_deref());
+            let ended = panic::catch_unwind(panic::AssertUnwindSafe(run));
+            ended.unwrap_or_else(|_| {
+                let panic = panics::first().unwrap_or_default();
+                Err(anyhow::anyhow!(
+                    "the simulation itself panicked, or a step of its user: {panic}"
+                ))
+            })
+        };
         let thread = thread::Builder::new().name("simulation".to_owned());
         let ended = thread.spawn(run)?.join();
         ended.unwrap_or_else(|_| Err(anyhow::anyhow!("the simulation panicked")))

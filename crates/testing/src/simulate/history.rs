@@ -44,6 +44,8 @@ pub(super) struct History {
     /// Which of these steps have changed nothing but the objects.
     pub(super) undoable: Vec<bool>,
     pub(super) panics: u64,
+    /// The first of these.
+    pub(super) panicked: Option<String>,
     /// What the operator asked for and is not allowed.
     pub(super) denied: Option<String>,
     /// Why it could not go on.

@@ -11,6 +11,7 @@ use tokio::runtime::Builder;
 use super::{
     by_hand::{corrupt, restore},
     history::{Broken, History},
+    panics,
     plan::{Plan, What},
     scenario::{Oracle, Scenario},
     state,
@@ -195,6 +196,7 @@ impl World {
 
 /// Runs a history. Nothing in it depends on anything but its arguments, as far as the operator's code allows that.
 pub(super) fn run(scenario: &Arc<Scenario>, plan: &Plan, seed: u64) -> History {
+    panics::begin();
     let runtime = Builder::new_current_thread()
         .enable_all()
         .start_paused(true)
@@ -215,6 +217,7 @@ fn ended(mut world: World, broken: Option<Broken>) -> History {
     world.end();
     let mut history = std::mem::take(&mut world.history);
     history.broken = broken;
+    history.panicked = panics::first();
     history.counts = state::counts(&world.api);
     let mut state = world.wire.lock();
     if let Some(what) = state.violated.take() {

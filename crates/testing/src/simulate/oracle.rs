@@ -142,7 +142,7 @@ fn alone(scenario: &Scenario, history: &History) -> Option<Finding> {
     let panics = (history.panics > 0).then(|| Finding {
         oracle: Oracle::Panics,
         what: format!("{} reconciles panicked", history.panics),
-        details: Vec::new(),
+        details: history.panicked.iter().cloned().collect(),
         until: None,
     });
     let denied = history.denied.as_ref().map(|what| Finding {

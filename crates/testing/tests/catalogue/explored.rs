@@ -55,10 +55,11 @@ fn an_operator_that_follows_its_spec_is_clean() {
 
 /// Finds the bug of an operator at rest, which no fault shows, and no bug in its twin.
 #[track_caller]
-fn pair(buggy: fn(&mut Manager), repaired: fn(&mut Manager)) {
+fn pair(buggy: fn(&mut Manager), repaired: fn(&mut Manager)) -> String {
     let story = anchored(buggy).histories(1).check().unwrap_err();
     println!("{story}\n");
     anchored(repaired).histories(1).check().unwrap();
+    story.to_string()
 }
 
 /// Counts on a field that may be missing.
@@ -74,9 +75,14 @@ fn a_field_that_may_be_missing_is_unwrapped() {
         cx.apply(&map(&name(&ship, "log"), "flag", &flag)).await?;
         done()
     }
-    pair(
+    let story = pair(
         |manager| ships(manager).reconcile(reconcile::<true>),
         |manager| ships(manager).reconcile(reconcile::<false>),
+    );
+    let panic = "/explored.rs:";
+    assert!(
+        story.contains(panic) && story.contains(": a ship has a flag\n"),
+        "{story}"
     );
 }
 
