@@ -149,7 +149,8 @@ fn a_stateful_set_starts_and_ends_its_pods_in_order() {
     // The data of the Pods that are gone stays.
     let simulation = voyage(register)
         .kubelet()
-        .ignore("ConfigMap default/argo-1-data");
+        .ignore("ConfigMap default/argo-1-data")
+        .histories(histories());
     println!("{}", simulation.check().unwrap());
 }
 

@@ -95,11 +95,19 @@ pub fn pair_in(
     repaired: fn(&mut Manager),
     scenario: fn(fn(&mut Manager)) -> Simulation,
 ) {
-    match scenario(buggy).check() {
+    let story = match scenario(buggy).check() {
         Ok(summary) => panic!("the bug was not found\n{summary}"),
-        Err(story) => println!("{story}\n"),
-    }
-    match scenario(repaired).histories(histories()).check() {
+        Err(story) => story.to_string(),
+    };
+    println!("{story}\n");
+    let twin = scenario(repaired).histories(histories());
+    // A failover takes five times as long as other faults.
+    let twin = if is_quick() && !story.contains("failover:") {
+        twin.skip("failover", "it is tried before a release")
+    } else {
+        twin
+    };
+    match twin.check() {
         Ok(summary) => println!("{summary}"),
         Err(story) => panic!("the twin is suspected: {story}"),
     }
@@ -108,7 +116,11 @@ pub fn pair_in(
 /// How many histories a twin has: 300 before a release, as by default, and fewer for each change.
 pub fn histories() -> usize {
     let given = std::env::var("KBR_HISTORIES").ok();
-    given.and_then(|given| given.parse().ok()).unwrap_or(60)
+    given.and_then(|given| given.parse().ok()).unwrap_or(40)
+}
+
+fn is_quick() -> bool {
+    std::env::var_os("KBR_HISTORIES").is_none()
 }
 
 /// An API without the library around it, as the buggy operators use it.

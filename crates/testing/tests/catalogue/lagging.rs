@@ -10,7 +10,9 @@ use kube::{
 };
 use manager::{Context, Manager};
 
-use crate::kinds::{Reconciled, Ship, done, log, map, name, pair, raw, ship, ships, voyage};
+use crate::kinds::{
+    Reconciled, Ship, done, histories, log, map, name, pair, raw, ship, ships, voyage,
+};
 
 /// Creates a child with a random name unless it finds one, in a list with `resourceVersion=0`: after a restart, that may
 /// be older than the child.
@@ -82,7 +84,7 @@ fn the_library_lists_what_is_stored() {
             .finalizer("crew.example.com/ship", async |_, _| done())
             .reconcile(reconcile);
     }
-    let summary = voyage(register).check().unwrap();
+    let summary = voyage(register).histories(histories()).check().unwrap();
     assert!(!summary.patterns.contains_key("lagging"), "{summary}");
     assert!(summary.patterns.contains_key("unobserved"), "{summary}");
     let pinned = simulate(register).object(&ship("argo"));
