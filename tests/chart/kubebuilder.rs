@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
+use crate::home;
 use crate::peer::{Rendered, render};
-use crate::{chart, support};
 
 /// The Pod's and the container's place in the Deployment.
 const POD: &str = "/spec/template/spec";
@@ -144,8 +144,7 @@ fn values(path: &str, value: &Value) -> Value {
 
 #[test]
 fn each_value_of_kubebuilder_arrives_or_is_refused_by_name() {
-    let project = support::example("home");
-    chart(project.path());
+    let project = home();
     let (arriving, refused) = (arriving(), refused());
     let mut all: Vec<Value> = arriving.iter().map(|(values, ..)| values.clone()).collect();
     all.extend(

@@ -8,8 +8,9 @@ mod settings;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::OnceLock;
 
 use peer::{NAMESPACE, Rendered, render};
 use serde_json::{Value, json};
@@ -56,6 +57,31 @@ fn chart(project: &Path) {
         "{}",
         String::from_utf8_lossy(&output.stderr)
     );
+}
+
+/// The example `home` with its chart, which is generated once for all tests.
+fn home() -> tempfile::TempDir {
+    static GENERATED: OnceLock<PathBuf> = OnceLock::new();
+    let project = support::example("home");
+    let kept = GENERATED.get_or_init(|| {
+        chart(project.path());
+        let kept = Path::new(env!("CARGO_TARGET_TMPDIR")).join("chart-of-home");
+        if kept.exists() {
+            fs::remove_dir_all(&kept).unwrap();
+        }
+        copy(&project.path().join("dist"), &kept);
+        kept
+    });
+    let dist = project.path().join("dist");
+    if !dist.exists() {
+        copy(kept, &dist);
+    }
+    project
+}
+
+fn copy(from: &Path, to: &Path) {
+    let copied = Command::new("cp").arg("-R").args([from, to]).status();
+    assert!(copied.unwrap().success());
 }
 
 fn values(case: usize) -> Value {
@@ -152,8 +178,7 @@ fn released(objects: Vec<Value>, project: &str) -> Vec<Value> {
 
 #[test]
 fn helm_renders_what_kustomize_does_with_every_set_of_components() {
-    let project = support::example("home");
-    chart(project.path());
+    let project = home();
     let all: Vec<Value> = (0..1 << VALUES.len()).map(values).collect();
     let rendered = render(&project.path().join("dist/chart"), &all);
     let mut expectations: BTreeMap<usize, Vec<Value>> = BTreeMap::new();

@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use crate::peer::{Rendered, kustomize, render};
-use crate::{assert_equal, chart, is_on, released, select, support, values};
+use crate::{assert_equal, chart, home, is_on, released, select, support, values};
 
 /// `config/default` with these patches.
 fn patched(project: &Path, patches: &[Value]) -> Vec<Value> {
@@ -116,8 +116,7 @@ fn set(values: &mut Value, path: &str, value: Value) {
 
 #[test]
 fn helm_renders_what_kustomize_does_without_parts_of_it() {
-    let project = support::example("home");
-    chart(project.path());
+    let project = home();
     // With webhooks, since without them the CRDs are another release's. Everything that reads metrics needs them.
     let sets = (0..64).filter(|case| case & WEBHOOK != 0 && case & PROMETHEUS == 0);
     let cases: Vec<(usize, usize)> = sets
@@ -155,8 +154,7 @@ fn helm_renders_what_kustomize_does_without_parts_of_it() {
 
 #[test]
 fn what_cannot_be_is_refused_with_a_sentence() {
-    let project = support::example("home");
-    chart(project.path());
+    let project = home();
     let cases = [
         json!({ "webhook": { "enabled": false } }),
         json!({ "prometheus": { "enabled": true }, "metrics": { "enabled": false } }),
@@ -195,8 +193,7 @@ fn replace(project: &Path, from: &str, to: &str) {
 
 #[test]
 fn another_port_is_everywhere_where_the_port_is() {
-    let project = support::example("home");
-    chart(project.path());
+    let project = home();
     let mut values = values(0b01_1111);
     set(&mut values, "/metrics/port", json!(9001));
     set(&mut values, "/webhook/port", json!(9002));
@@ -271,8 +268,7 @@ fn texts(value: &Value, found: &mut Vec<String>) {
 
 #[test]
 fn a_second_release_shares_no_name_with_the_first() {
-    let project = support::example("home");
-    chart(project.path());
+    let project = home();
     let second = |case| {
         let mut values = values(case);
         values["fullnameOverride"] = json!("second");

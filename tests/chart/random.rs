@@ -6,7 +6,7 @@ use std::process::Command;
 use serde_json::{Value, json};
 
 use crate::peer::{NAMESPACE, Rendered, render};
-use crate::{chart, support};
+use crate::{home, support};
 
 /// A linear congruential generator: the same values in each run.
 struct Random(u64);
@@ -190,8 +190,7 @@ done
 #[test]
 fn what_the_schema_accepts_the_api_server_accepts() {
     let count = std::env::var("KBR_RANDOM_VALUES").map_or(50, |it| it.parse().unwrap());
-    let project = support::example("home");
-    chart(project.path());
+    let project = home();
     let schema = project.path().join("dist/chart/values.schema.json");
     let schema: Value = serde_json::from_slice(&fs::read(schema).unwrap()).unwrap();
     let random = |seed| object(&mut Random(seed), "", &schema);
