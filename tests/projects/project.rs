@@ -92,6 +92,10 @@ impl Project {
             .expect("the binary lies in a folder");
         let path = std::env::var("PATH").expect("there is a PATH");
         let mut command = Command::new(program);
+        if !before_a_release() {
+            // Projects are simulated for so long each, rather than until all histories are tried: the catalogue tests the simulation.
+            command.env("KBR_SIMULATE", "2s");
+        }
         command
             .args(args)
             .current_dir(&self.0)
