@@ -36,7 +36,7 @@ fn text(panic: &PanicHookInfo<'_>) -> String {
     let payload = panic.payload();
     let text = payload.downcast_ref::<&str>().map(|&text| text.to_owned());
     let text = text.or_else(|| payload.downcast_ref::<String>().cloned());
-    let text = text.unwrap_or_else(|| "a value that is no text".to_owned());
+    let text = text.unwrap_or_else(|| "a value that is not text".to_owned());
     let place = panic.location().map(|place| format!("{place}: "));
     place.unwrap_or_default() + &text
 }

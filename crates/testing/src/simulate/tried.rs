@@ -95,7 +95,7 @@ impl<'a> Tried<'a> {
         scenario.steps = vec![(title, Arc::new(step))];
         let explored = Self::new(Arc::new(scenario), self.seed, self.test, &mut Vec::new());
         let history = &explored.reference.history;
-        // Whoever rejects a spec does so with an error.
+        // An operator rejects a spec with an error, not with a panic.
         if !history.failing.is_empty() && history.panics == 0 {
             return Ok(None);
         }

@@ -19,7 +19,7 @@ fn with_kubelet(register: fn(&mut Manager)) -> Simulation {
     voyage(register).kubelet()
 }
 
-/// Reads whether its Deployment is available, and is not told when it becomes so.
+/// Reads whether its Deployment is available, but does not watch it.
 #[test]
 fn a_deployment_that_becomes_available_is_not_noticed() {
     async fn reconcile(ship: Arc<Ship>, cx: Context<Ship>) -> Reconciled {
@@ -91,7 +91,7 @@ fn a_job_runs_again_because_its_end_is_written_down_last() {
         }
         done()
     }
-    // Whoever deletes a running Job by hand wants it to run again.
+    // A user who deletes a running Job wants it to run again.
     fn undisturbed(register: fn(&mut Manager)) -> Simulation {
         with_kubelet(register).skip("by hand", "it runs again")
     }
@@ -120,7 +120,7 @@ fn a_job_that_has_ended_is_missing() {
     );
 }
 
-/// Deletes the old child before there is a new one, so whoever needs one has none for a while.
+/// Deletes the old child before it creates the new one, so for a while there is none.
 #[test]
 fn there_is_nothing_while_a_child_is_replaced() {
     async fn reconcile<const BUGGY: bool>(ship: Arc<Ship>, cx: Context<Ship>) -> Reconciled {
@@ -154,7 +154,10 @@ fn there_is_nothing_while_a_child_is_replaced() {
         };
         voyage(register)
             .always("a ship that is ready has a flag", holds)
-            .skip("by hand", "whoever takes it down knows that it is down")
+            .skip(
+                "by hand",
+                "a user who deletes the flag expects none for a while",
+            )
     }
     pair_in(
         |manager| ships(manager).reconcile(reconcile::<true>),

@@ -22,7 +22,7 @@ use kbr_scaffold::resource::{ApiFlags, Resource};
 /// Plans the command for the definition at `path`; `-` is the standard input.
 ///
 /// # Errors
-/// There is no definition, it cannot be a kind of the project, or all conflicts.
+/// The file has no definition, its kind cannot belong to the project, or what would be written conflicts with what exists.
 pub fn plan(args: &Args, path: &Path) -> anyhow::Result<Option<Plan>> {
     check_flags(args)?;
     let kind = Some(args.of.kind.kind.as_str()).filter(|kind| !kind.is_empty());

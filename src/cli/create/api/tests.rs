@@ -13,6 +13,19 @@ struct Command {
     args: Args,
 }
 
+/// A project without resources.
+pub(super) fn project(domain: &str) -> Project {
+    Project::new(Head {
+        layout: "v1".to_owned(),
+        kbr: KBR.to_owned(),
+        name: "captains".to_owned(),
+        domain: domain.to_owned(),
+        repo: String::new(),
+        owner: String::new(),
+        license: String::new(),
+    })
+}
+
 /// Runs commands one after another on nothing but PROJECT.
 struct Try {
     project: Project,
@@ -20,17 +33,8 @@ struct Try {
 
 impl Try {
     fn new(domain: &str) -> Self {
-        let head = Head {
-            layout: "v1".to_owned(),
-            kbr: KBR.to_owned(),
-            name: "captains".to_owned(),
-            domain: domain.to_owned(),
-            repo: String::new(),
-            owner: String::new(),
-            license: String::new(),
-        };
         Try {
-            project: Project::new(head),
+            project: project(domain),
         }
     }
 

@@ -1,18 +1,5 @@
-use kbr_scaffold::project::{Head, KBR};
-
+use super::super::tests::project;
 use super::*;
-
-fn project(domain: &str) -> Project {
-    Project::new(Head {
-        layout: "v1".to_owned(),
-        kbr: KBR.to_owned(),
-        name: "captains".to_owned(),
-        domain: domain.to_owned(),
-        repo: String::new(),
-        owner: String::new(),
-        license: String::new(),
-    })
-}
 
 fn definition(group: &str, spec: &str) -> Definition {
     let version = |name: &str, storage: bool| {
