@@ -1,7 +1,7 @@
 # Targets for developers of kbr. `make` alone lists them.
 
 .DEFAULT_GOAL := help
-.PHONY: help build static check lint deny test test-release images soak bench demo book book-check pictures control-plane libfaketime promtool chromium buildah freeze pin bump-kubernetes update lock
+.PHONY: help build static check lint deny test test-release images soak bench demo book book-check pictures control-plane libfaketime promtool prometheus chromium buildah freeze pin bump-kubernetes update lock
 
 help: ## Show this help
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -32,13 +32,15 @@ libfaketime: ## Install libfaketime, which tests use to set clocks, unless it is
 	  || { apt-get update --quiet && apt-get install --yes --quiet libfaketime; } \
 	  || { echo "help: install libfaketime, as root or with your system's packages" >&2; exit 1; }
 
-# Without the rest of Debian's package, which starts a server.
 promtool: ## Install promtool, which tests alerts, unless it is installed
-	@command -v promtool >/dev/null \
+prometheus: ## Install Prometheus, which scrapes the operator of the pictures, unless it is installed
+# Without the rest of Debian's package, which starts a server.
+promtool prometheus:
+	@command -v $@ >/dev/null \
 	  || { apt-get update --quiet && apt-get download --quiet prometheus \
-	    && dpkg --fsys-tarfile prometheus_*.deb | tar --extract --directory /usr/local --strip-components 2 ./usr/bin/promtool \
+	    && dpkg --fsys-tarfile prometheus_*.deb | tar --extract --directory /usr/local --strip-components 2 ./usr/bin/$@ \
 	    && rm prometheus_*.deb; } \
-	  || { echo "help: install promtool, as root or with your system's packages" >&2; exit 1; }
+	  || { echo "help: install $@, as root or with your system's packages" >&2; exit 1; }
 
 check: ## Run what needs no API server and compiles no project, after each change
 	tests/run check
@@ -84,7 +86,7 @@ pin: ## Pin the actions and images of kbr's and generated workflows to the newes
 demo: ## Scaffold an operator and watch it reconcile on a real API server
 	demo/run
 
-pictures: control-plane ## Draw the pictures of the docs again, from a run of `kbr dev`
+pictures: control-plane prometheus ## Draw the pictures of the docs again, from a run of `kbr dev`
 	cargo run --quiet --example pictures -- target/debug/kbr
 
 book: target/tools/bin/mdbook target/tools/bin/mdbook-mermaid ## Build the book as a site: target/book/index.html

@@ -4,40 +4,12 @@ use std::fmt::Write as _;
 
 use vt100::{Cell, Color};
 
+use super::theme::{Theme, escaped};
+
 /// The size of a character, and the space around the screen.
 const WIDTH: u32 = 8;
 const HEIGHT: u32 = 18;
 const MARGIN: u32 = 14;
-
-pub struct Theme {
-    background: &'static str,
-    border: &'static str,
-    text: &'static str,
-    dim: &'static str,
-    red: &'static str,
-    green: &'static str,
-    yellow: &'static str,
-}
-
-pub const LIGHT: Theme = Theme {
-    background: "#ffffff",
-    border: "#d0d7de",
-    text: "#1f2328",
-    dim: "#6e7781",
-    red: "#cf222e",
-    green: "#116329",
-    yellow: "#7d4e00",
-};
-
-pub const DARK: Theme = Theme {
-    background: "#0d1117",
-    border: "#30363d",
-    text: "#e6edf3",
-    dim: "#8b949e",
-    red: "#ff7b72",
-    green: "#56d364",
-    yellow: "#e3b341",
-};
 
 pub fn picture(screen: &vt100::Screen, theme: &Theme) -> String {
     let (rows, columns) = screen.size();
@@ -111,10 +83,4 @@ fn look(cell: &Cell, theme: &Theme) -> String {
         ""
     };
     color.unwrap_or_default() + bold
-}
-
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;")
 }
