@@ -41,10 +41,27 @@ fn tell_size(bytes: usize) {
         "{:>12} {kilobytes} of the 1024 KiB that Helm stores of a release",
         "CRDs"
     ));
-    if bytes > MOST / 10 * 7 {
-        output::message(format_args!(
-            "warning: the CRDs leave little room: once a release needs more than 1024 KiB, Helm cannot install it\n\
-             help: shorten the doc comments of their fields, or give some kinds a chart of their own"
-        ));
+    if let Some(warning) = warning(bytes) {
+        output::message(format_args!("{warning}"));
+    }
+}
+
+/// What a user should know of CRDs that take more than 70 % of a release.
+fn warning(bytes: usize) -> Option<&'static str> {
+    (bytes > MOST / 10 * 7).then_some(
+        "warning: the CRDs leave little room: once a release needs more than 1024 KiB, Helm cannot install it\n\
+         help: shorten the doc comments of their fields, or give some kinds a chart of their own",
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn crds_that_take_seven_tenths_of_a_release_are_warned_of() {
+        assert_eq!(warning(700 << 10), None);
+        let warning = warning(720 << 10).unwrap();
+        assert!(warning.contains("1024 KiB"), "{warning}");
     }
 }
