@@ -1,15 +1,12 @@
 //! Redeployments after changes to webhooks, conversion, and the manager of the certificate.
 
-use super::{
-    project::{Project, alone, build},
-    support::repository,
-};
+use super::{place::place, support::repository};
 
 /// The project's own operator injects the CA bundles, with the permissions of its deployment.
 #[test]
 fn a_project_can_be_redeployed_after_its_webhooks_change() {
-    let _turn = alone();
-    let project = Project::new("harbor");
+    let place = place();
+    let project = place.project("harbor");
     project.kbr("init --domain example.com");
     let create = |words: &str| project.create_api(&format!("--group crew {words} --resource"));
     create("--version v1 --kind Captain --controller");
@@ -21,7 +18,7 @@ fn a_project_can_be_redeployed_after_its_webhooks_change() {
     project.run("make", &["build"]);
 
     let script = repository().join("tests/projects/certificates.sh");
-    let operator = build().join("debug/harbor");
+    let operator = project.operator("harbor");
     project.cluster(&format!(
         "sh -e {} {}",
         script.display(),

@@ -1,9 +1,6 @@
 //! Three versions of a kind, converted through the hub for a real API server.
 
-use super::{
-    project::{Project, alone},
-    support::write,
-};
+use super::{place::place, support::write};
 
 /// Each version has its own name for the one field, so that the storage version can be recognized.
 const CONVERSION: &str = r#"//! Conversion for a real API server.
@@ -152,8 +149,8 @@ mod tests {
 
 #[test]
 fn three_versions_of_a_kind_are_converted_through_the_hub() {
-    let _turn = alone();
-    let project = Project::new("fleet");
+    let place = place();
+    let project = place.project("fleet");
     project.kbr("init --domain example.com");
     let create = |version: &str, rest: &str| {
         project.create_api(&format!(

@@ -2,11 +2,7 @@
 
 use std::{fs, path::Path};
 
-use super::{
-    project::{Project, alone},
-    screen::Screen,
-    support::KBR,
-};
+use super::{place::place, project::Project, screen::Screen, support::KBR};
 
 /// The common part of both scripts: `kbr dev` as a job, its output, and an object that shows which code runs.
 const TOOLS: &str = r#"
@@ -298,8 +294,8 @@ fn on_a_terminal(captains: &Project) {
 
 #[test]
 fn an_operator_is_rebuilt_and_restarted_whenever_its_sources_change() {
-    let _turn = alone();
-    let captains = Project::new("captains");
+    let place = place();
+    let captains = place.project("captains");
     captains.kbr("init --domain my.domain");
     let kind = "--group crew --version v1 --kind Captain";
     captains.create_api(&format!("{kind} --yes"));

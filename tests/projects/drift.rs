@@ -2,11 +2,7 @@
 
 use std::fs;
 
-use super::{
-    examples::created,
-    project::{Project, alone},
-    support::KBR,
-};
+use super::{examples::created, place::place, project::Project, support::KBR};
 
 /// The checks of CI, each by the command that repairs it.
 const CHECKS: [&[&str]; 3] = [
@@ -26,9 +22,6 @@ fn drifts(project: &Project, checks: &[usize], text: &str, files: &[&str]) {
         project.fails(KBR, CHECKS[*number]);
     }
     project.run("make", &["manifests", "chart", "bundle"]);
-    for check in CHECKS {
-        project.run(KBR, check);
-    }
     for file in files {
         let found = fs::read_to_string(project.0.join(file)).expect("a file");
         assert!(found.contains(text), "{file} has no `{text}`");
@@ -41,8 +34,8 @@ const CSV: &str = "bundle/manifests/myk8soperator.clusterserviceversion.yaml";
 
 #[test]
 fn generated_artifacts_follow_the_code_or_a_check_fails() {
-    let _turn = alone();
-    let project = created("foo");
+    let place = place();
+    let project = created(&place, "foo");
     project.run("make", &["chart", "bundle"]);
     let before = installer(&project);
 
@@ -103,6 +96,9 @@ fn generated_artifacts_follow_the_code_or_a_check_fails() {
         ],
     );
 
+    for check in CHECKS {
+        project.run(KBR, check);
+    }
     let after = installer(&project);
     for text in ["drift.example.com", "drifted:", "drift: component"] {
         assert!(!before.contains(text) && after.contains(text), "{text}");

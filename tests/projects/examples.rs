@@ -7,7 +7,8 @@ use std::{
 };
 
 use super::{
-    project::{Project, alone, before_a_release},
+    place::{Place, place},
+    project::{Project, before_a_release},
     support::{repository, tree, write},
 };
 
@@ -17,9 +18,9 @@ pub(super) const TESTED: [&str; 2] = ["home", "ippool"];
 pub(super) const OTHERS: [&str; 5] = ["at", "cronjob", "ecsbinding", "foo", "guestbook"];
 
 /// Creates an example's project in a new folder, and compares it with the example. `UPDATE=1` writes the differences to the example.
-pub(super) fn created(example: &'static str) -> Project {
+pub(super) fn created(place: &Place, example: &'static str) -> Project {
     let examples = repository().join("examples");
-    let project = Project::new(example);
+    let project = place.project(example);
     let paths = [&examples.join("create"), &project.0];
     let [create, folder] = paths.map(|path| path.to_str().expect("UTF-8"));
     project.run(create, &[example, folder]);
@@ -57,8 +58,8 @@ fn files(project: &Path) -> BTreeMap<String, Vec<u8>> {
 }
 
 /// As a user does: lint, unit tests, and integration tests in a cluster.
-fn tested(example: &'static str) {
-    let project = created(example);
+fn tested(place: &Place, example: &'static str) {
+    let project = created(place, example);
     project.lint();
     project.run("make", &["test-cluster"]);
 }
@@ -73,24 +74,24 @@ fn the_list_of_examples_is_complete() {
 
 #[test]
 fn home_converts_between_its_versions() {
-    let _turn = alone();
-    tested("home");
+    let place = place();
+    tested(&place, "home");
 }
 
 #[test]
 fn ippool_hands_out_no_address_twice() {
-    let _turn = alone();
-    tested("ippool");
+    let place = place();
+    tested(&place, "ippool");
 }
 
 #[test]
 fn the_other_examples_are_what_their_commands_create() {
-    let _turn = alone();
+    let place = place();
     for example in OTHERS {
         if before_a_release() {
-            tested(example);
+            tested(&place, example);
         } else {
-            created(example);
+            created(&place, example);
         }
     }
 }

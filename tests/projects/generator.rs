@@ -4,10 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Deserializer, Value};
 
-use super::{
-    project::{Project, alone},
-    support::write,
-};
+use super::{place::place, support::write};
 
 /// A `cargo` that also records its output.
 const CARGO: &str = r#"#!/bin/sh
@@ -30,8 +27,8 @@ fn external_files(output: &str) -> BTreeSet<String> {
 
 #[test]
 fn the_generator_shares_the_operators_compiled_dependencies() {
-    let _alone = alone();
-    let project = Project::new("generator");
+    let place = place();
+    let project = place.project("generator");
     project.kbr("init --domain example.com");
     project.create_api("--group crew --version v1 --kind Captain --resource --controller");
     write(&project.0.join("bin/cargo"), CARGO.as_bytes());

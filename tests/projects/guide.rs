@@ -2,16 +2,13 @@
 
 use std::path::Path;
 
-use super::{
-    project::{Project, alone, build},
-    support::repository,
-};
+use super::{place::place, support::repository};
 
 /// From an empty folder to a status that follows its Deployment.
 #[test]
 fn the_guide_works_as_written() {
-    let _turn = alone();
-    let foo = Project::separate("myk8soperator");
+    let place = place();
+    let foo = place.separate("myk8soperator");
     let script = repository().join("demo/script");
     let guide = repository().join("docs/guide.md");
     let script = foo.run("awk", &["-f", text(&script), text(&guide)]);
@@ -55,7 +52,7 @@ fn the_guide_works_as_written() {
         trap 'kill $!; wait; cat operator.log' EXIT
         kubectl wait --for=condition=Ready --timeout=60s foo/foo-sample
         ",
-        build().join("debug/myk8soperator").display()
+        foo.operator("myk8soperator").display()
     ));
     let at = |line: &str| {
         shown

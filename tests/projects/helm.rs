@@ -8,7 +8,8 @@ use std::{
 
 use super::{
     examples::{OTHERS, TESTED, created},
-    project::{Project, alone, build},
+    place::place,
+    project::Project,
     support::{KBR, repository},
 };
 
@@ -41,7 +42,7 @@ fn released(project: &Project, script: &str, helm: &Path) {
     let name = name.expect("a name");
     project.run("cargo", &["build"]);
     let script = repository().join("tests/projects").join(script);
-    let operator = build().join("debug").join(name);
+    let operator = project.operator(name);
     let [script, operator, helm] = [&script, &operator, helm].map(|it| it.to_str().expect("UTF-8"));
     let words = [
         "envtest",
@@ -62,19 +63,19 @@ fn released(project: &Project, script: &str, helm: &Path) {
 #[test]
 #[ignore = "`make test-release` runs it: it builds Helm and all operators"]
 fn a_release_of_each_example_is_installed_upgraded_rolled_back_and_uninstalled() {
-    let _turn = alone();
+    let place = place();
     let helm = HELM.map(helm);
     for example in TESTED.into_iter().chain(OTHERS) {
-        let project = created(example);
+        let project = created(&place, example);
         released(&project, "helm.sh", &helm[0]);
     }
-    released(&created("home"), "helm.sh", &helm[1]);
+    released(&created(&place, "home"), "helm.sh", &helm[1]);
 }
 
 #[test]
 #[ignore = "`make test-release` runs it: it builds Helm and an operator"]
 fn two_releases_share_a_cluster_and_its_crds() {
-    let _turn = alone();
-    let project = created("home");
+    let place = place();
+    let project = created(&place, "home");
     released(&project, "two.sh", &helm(HELM[0]));
 }

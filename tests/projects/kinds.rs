@@ -2,11 +2,7 @@
 
 use std::fs;
 
-use super::{
-    project::{Project, alone},
-    states::external_crate,
-    support::write,
-};
+use super::{place::place, project::Project, states::external_crate, support::write};
 
 /// The behavior visible to users of the operator.
 const TEST: &str = r##"//! The webhooks of all kinds, called by the API server.
@@ -153,8 +149,8 @@ fn edit(project: &Project, file: &str, line: &str, found: &str) {
 
 #[test]
 fn built_in_and_external_kinds_have_their_own_webhooks() {
-    let _turn = alone();
-    let project = Project::new("harbour");
+    let place = place();
+    let project = place.project("harbour");
     project.kbr("init --domain example.com");
     // Before the project has its own kind.
     project.kbr(

@@ -21,6 +21,7 @@ mod library;
 mod markers;
 mod older;
 mod permissions;
+mod place;
 mod project;
 mod screen;
 mod states;

@@ -5,7 +5,7 @@ use std::{fmt::Write as _, fs};
 use serde_json::{Value, json};
 
 use super::{
-    project::{Project, alone},
+    place::place,
     support::{repository, write},
 };
 
@@ -229,12 +229,12 @@ fn of_v2(row: &Row) -> bool {
 
 #[test]
 fn each_row_of_the_markers_page_compiles_and_produces_its_crd() {
-    let _turn = alone();
+    let place = place();
     let page = Page::read();
     let counts = (page.on_fields.len(), page.on_kinds.len());
     assert!(counts.0 > 35 && counts.1 > 14, "{counts:?}");
 
-    let project = Project::new("markers");
+    let project = place.project("markers");
     project.kbr("init --domain example.com");
     let (first, fields) = page.first();
     for (version, source) in [("v1", first), ("v2", page.second())] {

@@ -1,16 +1,13 @@
 //! A generated operator on the older version of Kubernetes that kbr can build.
 
-use super::{
-    project::{Project, alone},
-    support::KBR,
-};
+use super::{place::place, support::KBR};
 
 #[test]
 #[ignore = "`make test-release` runs it: it builds another version of Kubernetes"]
 fn an_operator_passes_its_tests_on_the_older_version_of_kubernetes() {
-    let _turn = alone();
+    let place = place();
     let kubernetes = kbr_envtest::modules::versions().last().unwrap();
-    let project = Project::new("captains");
+    let project = place.project("captains");
     project.kbr("init --domain example.com");
     project.create_api("--group crew --version v1 --kind Captain --resource --controller");
     project.create_api("--group crew --version v2 --kind Captain --resource --controller=false");

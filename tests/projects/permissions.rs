@@ -5,7 +5,8 @@ use std::fs;
 use serde_yaml_ng::Value;
 
 use super::{
-    project::{Project, alone, before_a_release, build},
+    place::{Place, place},
+    project::{Project, before_a_release},
     support::{KBR, write},
 };
 
@@ -178,8 +179,8 @@ fn list(value: &Value) -> &[Value] {
 }
 
 /// A project in which each permission is needed.
-fn crew() -> Project {
-    let project = Project::new("crew");
+fn crew(place: &Place) -> Project {
+    let project = place.project("crew");
     project.kbr("init --domain example.com");
     project.create_api("--group crew --version v1 --kind Captain --resource --controller");
     project.create_api(
@@ -224,8 +225,8 @@ fn confine(project: &Project) {
 /// before a release, and each fifth one otherwise.
 #[test]
 fn a_test_fails_for_each_rule_that_is_missing_and_names_it() {
-    let _turn = alone();
-    let project = crew();
+    let place = place();
+    let project = crew(&place);
     let read = |file: &str| {
         let text = fs::read_to_string(project.0.join("config/rbac").join(file));
         let text = text.expect("a role");
@@ -323,10 +324,10 @@ forbidden tokenreviews
 /// The permissions of `make deploy` suffice for the whole cluster and for one namespace: the operator runs with its service account's token.
 #[test]
 fn the_operators_role_is_sufficient() {
-    let _turn = alone();
-    let project = crew();
+    let place = place();
+    let project = crew(&place);
     project.run("make", &["build"]);
-    let operator = build().join("debug/crew");
+    let operator = project.operator("crew");
     let as_deployed = format!(
         r#"
         make deploy IMG=registry.example.com/crew:v1

@@ -4,7 +4,6 @@ use std::{
     fs,
     path::{Path, PathBuf},
     process::{Command, Output, Stdio},
-    sync::{Mutex, MutexGuard, PoisonError},
 };
 
 use super::{
@@ -12,28 +11,18 @@ use super::{
     support::{KBR, write},
 };
 
-/// The shared target folder.
-pub fn build() -> PathBuf {
-    Path::new(env!("CARGO_TARGET_TMPDIR")).join("build")
-}
-
-/// Held by one test at a time, because the projects share a target folder and the binary name `crdgen` in it.
-pub fn alone() -> MutexGuard<'static, ()> {
-    static TURN: Mutex<()> = Mutex::new(());
-    TURN.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// Whether this is `make test-release`, which has time for every case.
 pub fn before_a_release() -> bool {
     std::env::var("KBR_TESTS").as_deref() == Ok("release")
 }
 
-/// A project in an initially empty folder. When the test ends, the folder is renamed to the project's name.
-pub struct Project(pub PathBuf, &'static str);
+/// A project in an initially empty folder, and the target folder that it shares with others. When the test ends, the folder is renamed to
+/// the project's name.
+pub struct Project(pub PathBuf, PathBuf, &'static str);
 
 impl Drop for Project {
     fn drop(&mut self) {
-        let named = self.0.with_file_name(self.1);
+        let named = self.0.with_file_name(self.2);
         if self.0 != named {
             // A folder that cannot be renamed is removed before the next project is created.
             fs::remove_dir_all(&named).ok();
@@ -43,24 +32,17 @@ impl Drop for Project {
 }
 
 impl Project {
-    /// The project of a test that is [`alone`]. All projects have the same path, so that cargo identifies their libraries with each
-    /// other and builds the library once.
-    pub fn new(name: &'static str) -> Self {
-        Self::at("project", name)
-    }
-
-    /// A project at a separate path, like a user's: kbr names it after its folder, and its library is built separately.
-    pub fn separate(name: &'static str) -> Self {
-        Self::at(name, name)
-    }
-
-    fn at(folder: &str, name: &'static str) -> Self {
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(folder);
+    pub fn new(folder: &Path, build: &Path, name: &'static str) -> Self {
         if folder.exists() {
-            fs::remove_dir_all(&folder).expect("a removable folder");
+            fs::remove_dir_all(folder).expect("a removable folder");
         }
-        fs::create_dir_all(&folder).expect("a folder");
-        Self(folder, name)
+        fs::create_dir_all(folder).expect("a folder");
+        Self(folder.to_owned(), build.to_owned(), name)
+    }
+
+    /// The operator, once it is built.
+    pub fn operator(&self, name: &str) -> PathBuf {
+        self.1.join("debug").join(name)
     }
 
     /// Runs a command in the project; shows its output if it fails.
@@ -86,21 +68,21 @@ impl Project {
 
     /// A command in the project, which finds kbr.
     pub fn command(&self, program: &str, args: &[&str]) -> Command {
-        library::keep(&self.0, &build());
+        library::keep(&self.0, &self.1);
         let kbr = Path::new(KBR)
             .parent()
             .expect("the binary lies in a folder");
         let path = std::env::var("PATH").expect("there is a PATH");
         let mut command = Command::new(program);
         if !before_a_release() {
-            // Projects are simulated for so long each, rather than until all histories are tried: the catalogue tests the simulation.
-            command.env("KBR_SIMULATE", "2s");
+            // Controllers are simulated for so long each, rather than until all histories are tried: the catalogue tests the simulation.
+            command.env("KBR_SIMULATE", "1s");
         }
         command
             .args(args)
             .current_dir(&self.0)
             .env("PATH", format!("{}:{path}", kbr.display()))
-            .env("CARGO_TARGET_DIR", build())
+            .env("CARGO_TARGET_DIR", &self.1)
             // Set for this repository by its .cargo/config.toml; a project has its own.
             .env_remove("K8S_OPENAPI_ENABLED_VERSION")
             .env_remove("MAKEFLAGS")
@@ -123,7 +105,7 @@ impl Project {
         let mut words: Vec<_> = words.split(' ').collect();
         // The default would be the folder's name.
         if words[0] == "init" && !words.contains(&"--project-name") {
-            words.extend(["--project-name", self.1]);
+            words.extend(["--project-name", self.2]);
         }
         self.run(KBR, &words);
     }

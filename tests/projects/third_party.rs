@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use super::{project::Project, support::write};
+use super::{place::place, support::write};
 
 /// Another crate with the same versions of all dependencies.
 const CARGO: &str = r#"[package]
@@ -18,10 +18,11 @@ shared-types-api = { path = "../shared-types/api", default-features = false }
 
 #[test]
 fn the_types_need_neither_an_async_runtime_nor_tls() {
-    let project = Project::separate("shared-types");
+    let place = place();
+    let project = place.separate("shared-types");
     project.kbr("init --domain example.com");
     project.create_api("--group crew --version v1 --kind Captain --resource --controller");
-    let other = Project::separate("other");
+    let other = place.separate("other");
     write(&other.0.join("Cargo.toml"), CARGO.as_bytes());
     write(&other.0.join("src/lib.rs"), b"");
     fs::copy(project.0.join("Cargo.lock"), other.0.join("Cargo.lock")).expect("a lock");

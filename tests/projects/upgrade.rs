@@ -3,7 +3,8 @@
 use std::fs;
 
 use super::{
-    project::{Project, alone, before_a_release},
+    place::place,
+    project::{Project, before_a_release},
     states::external_crate,
     support::{KBR, copy, repository},
 };
@@ -51,13 +52,16 @@ impl Project {
         self.run(KBR, &["upgrade", "--check"]);
         self.lint();
         self.test();
+        // What 0.1.0 did not have.
+        self.run("make", &["chart", "bundle"]);
+        self.run(KBR, &["chart", "--check"]);
     }
 }
 
 #[test]
 fn a_guestbook_of_0_1_0_is_upgraded_with_its_users_code() {
-    let _turn = alone();
-    let project = Project::new("guestbook");
+    let place = place();
+    let project = place.project("guestbook");
     project.kbr("init --domain my.domain");
     let kind = "--group webapp --version v1 --kind Guestbook";
     project.create_api(&format!("{kind} --resource --controller"));
@@ -128,9 +132,9 @@ fn a_guestbook_of_0_1_0_is_upgraded_with_its_users_code() {
 #[ignore = "`make test-release` runs it: it compiles three projects"]
 fn projects_of_0_1_0_with_versions_external_kinds_and_many_controllers_are_upgraded() {
     assert!(before_a_release());
-    let _turn = alone();
+    let place = place();
     {
-        let project = Project::new("captains");
+        let project = place.project("captains");
         project.kbr("init --domain example.com");
         for version in ["v1alpha1", "v1beta1", "v1"] {
             let controller = version == "v1alpha1";
@@ -154,7 +158,7 @@ fn projects_of_0_1_0_with_versions_external_kinds_and_many_controllers_are_upgra
         project.is_as_good_as_new();
     }
     {
-        let project = Project::new("gadgets");
+        let project = place.project("gadgets");
         project.kbr("init --domain example.com");
         external_crate(&project);
         project.create_api(
@@ -174,7 +178,7 @@ fn projects_of_0_1_0_with_versions_external_kinds_and_many_controllers_are_upgra
         assert!(!report.contains("warning"), "{report}");
         project.is_as_good_as_new();
     }
-    let project = Project::new("fleet");
+    let project = place.project("fleet");
     project.kbr("init --domain example.com");
     let kinds = [
         "Anchor", "Boat", "Captain", "Deck", "Engine", "Flag", "Galley", "Harbor", "Island",

@@ -1,7 +1,8 @@
 //! Webhooks of generated projects, called by a real API server.
 
 use super::{
-    project::{Project, alone},
+    place::{Place, place},
+    project::Project,
     support::write,
 };
 
@@ -69,8 +70,8 @@ async fn objects_are_defaulted_rejected_and_protected() -> anyhow::Result<()> {
 "#;
 
 /// A project from users' documents: one kind, both webhooks, and custom rules.
-fn admission(folder: &'static str, init: &str, group: &str, kind: &str) -> Project {
-    let project = Project::new(folder);
+fn admission(place: &Place, folder: &'static str, init: &str, group: &str, kind: &str) -> Project {
+    let project = place.project(folder);
     project.kbr(init);
     let name = format!("--group {group} --version v1 --kind {kind}");
     project.answer_yes(&name);
@@ -131,8 +132,8 @@ fn admission(folder: &'static str, init: &str, group: &str, kind: &str) -> Proje
 #[test]
 #[ignore = "`make test-release` runs it: `Home` is the same, and more"]
 fn the_guestbook_is_defaulted_and_validated() {
-    let _turn = alone();
-    admission("guestbook", "init", "webapp", "Guestbook");
+    let place = place();
+    admission(&place, "guestbook", "init", "webapp", "Guestbook");
 }
 
 /// `make run` serves webhooks with its own certificate, unless they are disabled in either way. Both bring the sample to
@@ -191,7 +192,7 @@ done
 
 #[test]
 fn a_home_is_defaulted_and_validated_and_its_operator_runs_on_the_host() {
-    let _turn = alone();
-    let home = admission("home", "init --repo myk8soperator", "ajd", "Home");
+    let place = place();
+    let home = admission(&place, "home", "init --repo myk8soperator", "ajd", "Home");
     home.cluster(RUN);
 }
