@@ -93,7 +93,7 @@ book: target/tools/bin/mdbook target/tools/bin/mdbook-mermaid ## Build the book 
 	PATH="$(CURDIR)/target/tools/bin:$$PATH" docs/build
 
 book-check: book chromium ## Open each page of the book in a browser, follow its links, and look whether it fits a phone
-	cargo test --all-features --test site -- --ignored
+	cargo test --workspace --all-features --test site -- --ignored
 
 target/tools/bin/mdbook:
 	cargo install --root target/tools --locked mdbook@0.5.4
