@@ -9,6 +9,7 @@ mod delete;
 mod dev;
 mod dist;
 mod envtest;
+mod import;
 mod init;
 mod kind;
 mod kubebuilder;
@@ -47,6 +48,7 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Init(init::Args),
+    Import(import::Args),
     #[command(subcommand)]
     Create(create::Command),
     #[command(subcommand)]
@@ -105,6 +107,7 @@ fn failed(error: &anyhow::Error, code: u8) -> ExitCode {
 fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     match cli.command {
         Command::Init(args) => init::run(&args)?,
+        Command::Import(args) => import::run(&args)?,
         Command::Create(command) => create::run(&command)?,
         Command::Delete(command) => delete::run(&command)?,
         Command::Manifests(args) => manifests::run(&args)?,

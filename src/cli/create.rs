@@ -1,6 +1,6 @@
 //! `kbr create`: extends a project.
 
-mod api;
+pub mod api;
 mod existing;
 mod webhook;
 

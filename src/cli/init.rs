@@ -183,7 +183,11 @@ fn wanted(
     }
 }
 
-fn check(project: &Head) -> anyhow::Result<()> {
+/// Checks what PROJECT records of a new project.
+///
+/// # Errors
+/// All problems.
+pub fn check(project: &Head) -> anyhow::Result<()> {
     let mut problems = Problems::default();
     if let Some(problem) = name::problem(&project.name, embedded::LOCK) {
         let name = name::propose(&project.name, embedded::LOCK);

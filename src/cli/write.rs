@@ -9,7 +9,7 @@ use super::{WriteArgs, report};
 use crate::embedded;
 use kbr_host::diagnostic::nothing_written;
 use kbr_host::output;
-use kbr_scaffold::blueprint::{self, Blueprint, Presence, Source};
+use kbr_scaffold::blueprint::{self, Blueprint, Edit, Presence, Source};
 use kbr_scaffold::changes::{self, Change, Records};
 use kbr_scaffold::commit::{self, Lock};
 use kbr_scaffold::contents;
@@ -35,6 +35,8 @@ pub struct Intent {
     tables: Vec<(Source, Presence)>,
     /// Files of the last table added before each of them, which no template has.
     files: Vec<(Source, Part)>,
+    /// Changes of files that templates write.
+    edits: Vec<Edit>,
 }
 
 impl Intent {
@@ -44,6 +46,7 @@ impl Intent {
             project,
             tables: vec![(Source::Head, presence)],
             files: Vec::new(),
+            edits: Vec::new(),
         }
     }
 
@@ -53,6 +56,7 @@ impl Intent {
             project: project.clone(),
             tables: Vec::new(),
             files: Vec::new(),
+            edits: Vec::new(),
         }
     }
 
@@ -70,6 +74,16 @@ impl Intent {
             self.files
                 .push((*source, Part::Whole { path, policy, text }));
         }
+    }
+
+    /// Changes files that templates write.
+    pub fn edit(&mut self, edits: impl IntoIterator<Item = Edit>) {
+        self.edits.extend(edits);
+    }
+
+    /// The project with the tables that were added so far.
+    pub fn project(&self) -> &Project {
+        &self.project
     }
 
     /// Repeats each table of PROJECT that `is_selected`.
@@ -101,6 +115,9 @@ impl Intent {
         let mut blueprint = Blueprint::around(&sources, &self.project, &release)?;
         for (source, part) in &self.files {
             blueprint.add(*source, vec![part.clone()])?;
+        }
+        for edit in &self.edits {
+            blueprint.edit(edit)?;
         }
         let wanted = blueprint::difference(&blueprint, &self.tables, force);
         changes::resolve(root, &wanted, &self.records()?, &release.scaffolds)

@@ -3,7 +3,10 @@
 #![allow(missing_docs, reason = "tests")]
 
 mod arguments;
+mod import;
 mod mistakes;
 mod output;
 mod platforms;
+#[path = "../support/mod.rs"]
+mod support;
 mod umask;

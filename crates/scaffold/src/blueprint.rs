@@ -5,6 +5,7 @@
 
 mod contributions;
 mod difference;
+mod edit;
 mod file;
 mod removal;
 
@@ -17,6 +18,7 @@ use crate::release::Release;
 use crate::scaffold::{Part, Paths, Policy};
 
 pub use difference::{Differing, Presence, WantedFile, difference};
+pub use edit::Edit;
 pub use file::{File, Lines};
 pub use removal::{UnwantedFile, removal};
 
@@ -126,6 +128,20 @@ impl Blueprint {
                     });
                 }
             }
+        }
+        Ok(())
+    }
+
+    /// Changes the text of a file.
+    ///
+    /// # Errors
+    /// No contribution has the text that is replaced: a mistake in the caller.
+    pub fn edit(&mut self, edit: &Edit) -> anyhow::Result<()> {
+        let path = edit.path();
+        let file = self.files.get_mut(path);
+        let done = file.is_some_and(|file| edit.apply(file));
+        if !done {
+            bail!("`{path}` has not what is to be changed: this is a bug in kbr, please report it");
         }
         Ok(())
     }

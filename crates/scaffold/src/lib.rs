@@ -21,6 +21,7 @@ pub mod existing;
 #[cfg(test)]
 #[path = "../../../tests/fuzz/driver.rs"]
 mod fuzz;
+pub mod golang;
 pub mod imported;
 pub mod install;
 pub mod library;

@@ -1,8 +1,8 @@
 //! `kbr create api`: a kind of the project's own, a controller, or both.
 
 mod args;
-mod controller;
-mod from_crd;
+pub mod controller;
+pub mod from_crd;
 mod messages;
 mod own;
 mod selected;

@@ -91,7 +91,10 @@ fn with_controller(args: &Args) -> anyhow::Result<bool> {
 }
 
 /// The versions of the kind, the stored one first: PROJECT takes the first for it.
-fn apis(definition: &Definition, project: &Project) -> anyhow::Result<Vec<Resource>> {
+///
+/// # Errors
+/// The kind cannot belong to the project.
+pub fn apis(definition: &Definition, project: &Project) -> anyhow::Result<Vec<Resource>> {
     let known = project
         .apis()
         .find(|known| known.full_group == definition.group && known.kind == definition.kind);
@@ -158,7 +161,7 @@ fn add_controller(
 }
 
 /// What the types do not say, and what is not in them.
-fn notes(definition: &Definition, types: &[Types]) -> String {
+pub fn notes(definition: &Definition, types: &[Types]) -> String {
     let mut text = String::new();
     for types in types {
         let mut seen = BTreeSet::new();

@@ -1,0 +1,131 @@
+//! A project of kubebuilder or operator-sdk, in Go -> what a project of kbr takes over from it. Does no I/O.
+
+pub mod carried;
+mod manifests;
+mod project;
+mod source;
+mod yaml;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::imported::{self, Definition};
+use kbr_host::diagnostic::Diagnostic;
+
+pub use manifests::{Manager, Sample};
+pub use project::{GoProject, GoResource, GoWebhooks};
+pub use source::{Marker, Reconciler};
+
+/// The files of a project by their paths, relative to its root, with `/` as the separator.
+pub type Files = BTreeMap<String, String>;
+
+/// All that is taken over.
+#[derive(Debug)]
+pub struct Found {
+    /// Its PROJECT.
+    pub project: GoProject,
+    /// The definitions in `config/crd`.
+    pub definitions: Vec<Definition>,
+    /// The reconcilers in its Go files.
+    pub reconcilers: Vec<Reconciler>,
+    /// The `+kubebuilder:rbac` and `+kubebuilder:webhook` comments of all Go files.
+    pub markers: Vec<Marker>,
+    /// The objects in `config/samples`.
+    pub samples: Vec<Sample>,
+    /// The Deployment in `config/manager`.
+    pub manager: Manager,
+    /// The name of the Lease, if a Go file says it.
+    pub lease: Option<String>,
+    /// Names of finalizers that Go files define.
+    pub finalizers: Vec<String>,
+    /// The default of `IMG` in the Makefile.
+    pub image: Option<String>,
+    /// SPDX-like name of the license: `apache2`, `mit` or `none`.
+    pub license: &'static str,
+    /// Files below `config` that kubebuilder does not write, or that its user has to look at.
+    pub left: Vec<String>,
+}
+
+/// Reads the files of a project.
+///
+/// # Errors
+/// PROJECT is missing, or of another tool; a definition is not a CRD that kbr can read.
+pub fn read(files: &Files) -> anyhow::Result<Found> {
+    let Some(text) = files.get("PROJECT") else {
+        let text = "it has no file `PROJECT`, which kubebuilder and operator-sdk write";
+        return Err(Diagnostic::new(text)
+            .help("pass the root of a project of kubebuilder or operator-sdk")
+            .into());
+    };
+    let project = project::parse(text)?;
+    let sources: Vec<_> = files
+        .iter()
+        .filter(|(path, _)| has_extension(path, &["go"]) && !path.ends_with("_test.go"))
+        .collect();
+    Ok(Found {
+        definitions: definitions(files)?,
+        reconcilers: sources
+            .iter()
+            .flat_map(|(path, text)| source::reconcilers(path, text))
+            .collect(),
+        markers: sources
+            .iter()
+            .flat_map(|(path, text)| source::markers(path, text))
+            .collect(),
+        lease: sources.iter().find_map(|(_, text)| source::lease(text)),
+        finalizers: sources
+            .iter()
+            .flat_map(|(_, text)| source::finalizers(text))
+            .collect::<BTreeSet<_>>()
+            .into_iter()
+            .collect(),
+        samples: manifests::samples(files),
+        manager: manifests::manager(files),
+        image: files.get("Makefile").and_then(|text| image(text)),
+        license: license(files),
+        left: manifests::left(files),
+        project,
+    })
+}
+
+fn has_extension(path: &str, extensions: &[&str]) -> bool {
+    let (_, extension) = path.rsplit_once('.').unwrap_or_default();
+    extensions.contains(&extension)
+}
+
+/// The definitions that controller-gen wrote.
+fn definitions(files: &Files) -> anyhow::Result<Vec<Definition>> {
+    let bases = files.range("config/crd/bases/".to_owned().."config/crd/bases0".to_owned());
+    let mut found = Vec::new();
+    for (path, text) in bases {
+        if has_extension(path, &["yaml", "yml"]) {
+            let definition = imported::read(text, None);
+            found.push(definition.map_err(|error| error.context(format!("`{path}`")))?);
+        }
+    }
+    Ok(found)
+}
+
+/// `IMG ?= registry.example.com/captains:v1`.
+fn image(makefile: &str) -> Option<String> {
+    let line = makefile.lines().find(|line| line.starts_with("IMG "))?;
+    let (_, value) = line.split_once("?=")?;
+    let value = value.trim();
+    (!value.is_empty() && !value.contains('$')).then(|| value.to_owned())
+}
+
+fn license(files: &Files) -> &'static str {
+    let text = files.get("LICENSE").or_else(|| files.get("LICENSE.txt"));
+    let text = text
+        .or_else(|| files.get("hack/boilerplate.go.txt"))
+        .map_or("", String::as_str);
+    if text.contains("Apache License") {
+        "apache2"
+    } else if text.contains("MIT License") {
+        "mit"
+    } else {
+        "none"
+    }
+}
+
+#[cfg(test)]
+mod tests;

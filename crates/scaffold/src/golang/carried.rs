@@ -1,0 +1,298 @@
+//! What is found in a Go project -> edits of the files that kbr writes.
+
+use std::fmt::Write as _;
+
+use serde_json::Value;
+
+use super::{Found, Manager, Marker, Reconciler};
+use crate::blueprint::Edit;
+use crate::project::Head;
+use crate::resource::controller::Controller;
+use crate::resource::webhook::{AdmissionKind, Webhook};
+
+/// The comment above which carried permissions belong: the last one that the template writes.
+const EVENTS: &str =
+    "// +kbr:rbac:groups=events.k8s.io,resources=events,verbs=create;patch\n/// Registers";
+
+/// The reconciler of a controller: by the controller's name, or by its kind.
+pub fn reconciler<'a>(
+    found: &'a [Reconciler],
+    controller: &Controller,
+    group: &str,
+) -> Option<&'a Reconciler> {
+    let word = |text: &str| text.replace(['-', '_'], "").to_lowercase();
+    let named = |name: &str| format!("{}reconciler", word(name));
+    let wanted = [named(&controller.name), named(&controller.target.kind)];
+    let candidates: Vec<_> = wanted
+        .iter()
+        .flat_map(|name| found.iter().filter(move |it| word(&it.receiver) == *name))
+        .collect();
+    // Two groups may have a kind of the same name, in folders of their own.
+    let in_group = candidates
+        .iter()
+        .find(|it| it.path.split('/').any(|folder| folder == group));
+    in_group.or(candidates.first()).copied()
+}
+
+/// Permissions and the Go source, in the file of a controller.
+pub fn controller(
+    controller: &Controller,
+    reconciler: Option<&Reconciler>,
+    markers: &[Marker],
+) -> Vec<Edit> {
+    let Some(reconciler) = reconciler else {
+        return Vec::new();
+    };
+    let path = controller.path();
+    let lines: String = permissions(markers, |marker| marker.path == reconciler.path);
+    let (last, registers) = EVENTS.split_once('\n').unwrap_or_default();
+    let source = format!(
+        "\n// The reconciler in Go, to port step by step: `{}` of the project that this one was imported from.\n//\n{}",
+        reconciler.path,
+        commented(&reconciler.text)
+    );
+    vec![
+        Edit::replace(&path, EVENTS, &format!("{last}\n{lines}{registers}")),
+        Edit::append(&path, &source),
+    ]
+}
+
+/// The permissions of the Go files that become no controller.
+pub fn others(markers: &[Marker], is_carried: impl Fn(&str) -> bool) -> Vec<Edit> {
+    let lines = permissions(markers, |marker| !is_carried(&marker.path));
+    if lines.is_empty() {
+        return Vec::new();
+    }
+    let text = format!("\n// Permissions for which other files of the Go project ask.\n{lines}");
+    vec![Edit::append("src/main.rs", &text)]
+}
+
+fn permissions(markers: &[Marker], belongs: impl Fn(&Marker) -> bool) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    for marker in markers.iter().filter(|it| it.name == "rbac" && belongs(it)) {
+        let line = marker.line() + "\n";
+        if !lines.contains(&line) {
+            lines.push(line);
+        }
+    }
+    lines.concat()
+}
+
+/// A source as a comment of Rust.
+fn commented(text: &str) -> String {
+    let mut comment = String::new();
+    for line in text.lines() {
+        let line = line.trim_end().replace('\t', "    ");
+        let space = if line.is_empty() { "" } else { " " };
+        let _ = writeln!(comment, "//{space}{line}");
+    }
+    comment
+}
+
+/// How and when the API server calls the webhooks, as their comments in Go say it.
+pub fn webhook(webhook: &Webhook, markers: &[Marker], head: &Head) -> Vec<Edit> {
+    let verbs = [
+        (AdmissionKind::Mutate, &webhook.defaulting, "true"),
+        (AdmissionKind::Validate, &webhook.validation, "false"),
+    ];
+    let mut edits = Vec::new();
+    for (verb, path, mutating) in verbs {
+        let of_this = |marker: &&Marker| {
+            marker.name == "webhook"
+                && marker.value("mutating") == Some(mutating)
+                && marker.value("path") == Some(path)
+        };
+        let marker = markers.iter().find(of_this).filter(|_| !path.is_empty());
+        if let Some(marker) = marker {
+            let ours = webhook.marker(verb, path, &head.namespace(), &head.manager_id());
+            edits.push(Edit::replace(&webhook.path(), &ours, &marker.line()));
+        }
+    }
+    edits
+}
+
+/// The path of a webhook, as its comment in Go says it.
+pub fn webhook_path<'a>(
+    markers: &'a [Marker],
+    webhook: &Webhook,
+    mutating: bool,
+) -> Option<&'a str> {
+    let target = &webhook.target;
+    let of_kind = |marker: &&Marker| {
+        marker.name == "webhook"
+            && marker.value("mutating") == Some(if mutating { "true" } else { "false" })
+            && list(marker, "resources").contains(&target.plural)
+            && list(marker, "groups").iter().any(|it| {
+                *it == target.full_group || (it == "core" && target.full_group.is_empty())
+            })
+            && list(marker, "versions").contains(&target.version)
+    };
+    markers.iter().find(of_kind)?.value("path")
+}
+
+/// `create;update` as its parts.
+fn list(marker: &Marker, key: &str) -> Vec<String> {
+    let value = marker.value(key).unwrap_or_default();
+    value
+        .split(';')
+        .map(|it| it.trim_matches('"').to_owned())
+        .collect()
+}
+
+/// The Deployment, the Lease and the image.
+pub fn deployment(found: &Found, head: &Head) -> Vec<Edit> {
+    let path = "config/manager/manager.yaml";
+    let manager = &found.manager;
+    let mut edits = Vec::new();
+    if let Some(lease) = found
+        .lease
+        .as_ref()
+        .filter(|lease| **lease != head.manager_id())
+    {
+        let flag = "            - --leader-elect\n";
+        let both = format!("{flag}            - --leader-election-id={lease}\n");
+        edits.push(Edit::replace(path, flag, &both));
+        let names = |name: &str| format!("resourceNames: [{name}]");
+        let role = "config/rbac/leader_election_role.yaml";
+        edits.push(Edit::replace(
+            role,
+            &names(&head.manager_id()),
+            &names(lease),
+        ));
+    }
+    if let Some(replicas) = manager.replicas {
+        edits.push(Edit::replace(
+            path,
+            "  replicas: 1\n",
+            &format!("  replicas: {replicas}\n"),
+        ));
+    }
+    edits.extend(selector(manager, head));
+    edits.extend(environment(manager));
+    edits.extend(resources(manager));
+    if let Some(image) = &found.image {
+        let ours = "IMG ?= controller:latest\n";
+        edits.push(Edit::replace(
+            "Makefile",
+            ours,
+            &format!("IMG ?= {image}\n"),
+        ));
+    }
+    edits
+}
+
+/// The selector of a Deployment is immutable, so it stays that of the Go project; its Pods get those labels, too.
+fn selector(manager: &Manager, head: &Head) -> Vec<Edit> {
+    let name = ("app.kubernetes.io/name".to_owned(), head.name.clone());
+    let plane = ("control-plane".to_owned(), "controller-manager".to_owned());
+    let ours = [name, plane];
+    let theirs = &manager.selector;
+    let same = theirs.len() == ours.len() && ours.iter().all(|label| theirs.contains(label));
+    if theirs.is_empty() || same {
+        return Vec::new();
+    }
+    let path = "config/manager/manager.yaml";
+    let more: Vec<_> = theirs
+        .iter()
+        .filter(|label| !ours.contains(label))
+        .cloned()
+        .collect();
+    vec![
+        Edit::replace(
+            path,
+            &format!("    matchLabels:\n{}", labels(&ours, "      ")),
+            &format!("    matchLabels:\n{}", labels(theirs, "      ")),
+        ),
+        Edit::replace(
+            path,
+            &format!("      labels:\n{}", labels(&ours, "        ")),
+            &format!(
+                "      labels:\n{}{}",
+                labels(&ours, "        "),
+                labels(&more, "        ")
+            ),
+        ),
+    ]
+}
+
+/// Labels as lines of YAML. What is plain in the template is plain here.
+fn labels(labels: &[(String, String)], indent: &str) -> String {
+    let is_plain = |value: &str| {
+        value.starts_with(|it: char| it.is_ascii_lowercase())
+            && !["true", "false", "null", "yes", "no", "on", "off"].contains(&value)
+            && value
+                .chars()
+                .all(|it| it.is_ascii_alphanumeric() || it == '-')
+    };
+    let mut text = String::new();
+    for (key, value) in labels {
+        let value = if is_plain(value) {
+            value.clone()
+        } else {
+            Value::from(value.as_str()).to_string()
+        };
+        let _ = writeln!(text, "{indent}{key}: {value}");
+    }
+    text
+}
+
+fn environment(manager: &Manager) -> Option<Edit> {
+    let ours = ["POD_NAME", "POD_NAMESPACE"];
+    let theirs = manager
+        .env
+        .iter()
+        .filter(|it| !ours.iter().any(|name| it["name"] == *name));
+    let mut lines = String::new();
+    for variable in theirs {
+        let _ = writeln!(lines, "            - {variable}");
+    }
+    let end = "                  fieldPath: metadata.namespace\n";
+    (!lines.is_empty())
+        .then(|| Edit::replace("config/manager/manager.yaml", end, &format!("{end}{lines}")))
+}
+
+/// The block that the template has.
+const RESOURCES: &str = "            requests:
+              cpu: 10m
+              memory: 32Mi
+            limits:
+              # No CPU limit: throttling can delay the lease renewal and lose the leadership.
+              memory: 128Mi
+";
+
+fn resources(manager: &Manager) -> Option<Edit> {
+    let resources = manager.resources.as_ref()?.as_object()?;
+    let mut lines = String::new();
+    for (key, value) in resources {
+        let _ = writeln!(lines, "            {key}: {value}");
+    }
+    Some(Edit::replace(
+        "config/manager/manager.yaml",
+        RESOURCES,
+        &lines,
+    ))
+}
+
+/// What kubebuilder writes into a sample, until its user does.
+const UNEDITED: &str = "# TODO(user): Add fields here";
+
+/// The sample of a version, if the user of the Go project has written one.
+pub fn sample(
+    found: &Found,
+    group: &str,
+    full_group: &str,
+    version: &str,
+    kind: &str,
+) -> Option<Edit> {
+    let api_version = format!("{full_group}/{version}");
+    let mut samples = found.samples.iter();
+    let sample = samples.find(|it| it.api_version == api_version && it.kind == kind)?;
+    if sample.text.contains(UNEDITED) {
+        return None;
+    }
+    let path = format!(
+        "config/samples/{group}_{version}_{}.yaml",
+        kind.to_lowercase()
+    );
+    Some(Edit::whole(&path, &sample.text))
+}

@@ -1,0 +1,151 @@
+//! What `config` of a Go project has.
+
+use serde_json::Value;
+
+use super::{Files, yaml};
+
+/// An object in `config/samples`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sample {
+    /// `crew.example.com/v1`.
+    pub api_version: String,
+    /// `Captain`.
+    pub kind: String,
+    /// The text of its file.
+    pub text: String,
+}
+
+/// What the Deployment in `config/manager` says beyond what kubebuilder writes.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Manager {
+    /// The immutable labels by which the Deployment selects its Pods.
+    pub selector: Vec<(String, String)>,
+    /// Flags that kubebuilder does not write.
+    pub flags: Vec<String>,
+    /// Environment variables.
+    pub env: Vec<Value>,
+    /// Requests and limits, unless they are those that kubebuilder writes.
+    pub resources: Option<Value>,
+    /// The number of replicas, unless it is 1.
+    pub replicas: Option<u64>,
+}
+
+/// The objects in `config/samples`, one for each file.
+pub fn samples(files: &Files) -> Vec<Sample> {
+    let folder = files.range("config/samples/".to_owned().."config/samples0".to_owned());
+    let sample = |(_, text): (&String, &String)| {
+        let documents = yaml::documents(text);
+        let [object] = &documents[..] else {
+            return None;
+        };
+        Some(Sample {
+            api_version: object["apiVersion"].as_str()?.to_owned(),
+            kind: object["kind"]
+                .as_str()
+                .filter(|kind| *kind != "Kustomization")?
+                .to_owned(),
+            text: text.clone(),
+        })
+    };
+    folder.filter_map(sample).collect()
+}
+
+/// Flags that kubebuilder writes, for which the operator has its own line.
+const USUAL: [&str; 6] = [
+    "--leader-elect",
+    "--health-probe-bind-address",
+    "--metrics-bind-address",
+    "--metrics-secure",
+    "--metrics-cert-path",
+    "--webhook-cert-path",
+];
+
+/// The requests and limits of kubebuilder 3 and 4.
+fn is_usual(resources: &Value) -> bool {
+    let value = |pointer: &str| resources.pointer(pointer).and_then(Value::as_str);
+    value("/limits/cpu") == Some("500m")
+        && value("/limits/memory") == Some("128Mi")
+        && value("/requests/cpu") == Some("10m")
+        && value("/requests/memory") == Some("64Mi")
+}
+
+/// The Deployment in `config/manager/manager.yaml`.
+pub fn manager(files: &Files) -> Manager {
+    let text = files.get("config/manager/manager.yaml");
+    let documents = text.map(|text| yaml::documents(text)).unwrap_or_default();
+    let Some(deployment) = documents.iter().find(|it| it["kind"] == "Deployment") else {
+        return Manager::default();
+    };
+    let spec = &deployment["spec"];
+    let containers = spec["template"]["spec"]["containers"]
+        .as_array()
+        .into_iter()
+        .flatten();
+    let container = containers
+        .clone()
+        .find(|it| it["name"] == "manager")
+        .or(containers.clone().next());
+    let container = container.unwrap_or(&Value::Null);
+    let list = |key: &str| container[key].as_array().into_iter().flatten();
+    let flags = list("args").filter_map(Value::as_str);
+    let is_usual_flag = |flag: &&str| USUAL.contains(&flag.split('=').next().unwrap_or_default());
+    let labels = spec["selector"]["matchLabels"]
+        .as_object()
+        .into_iter()
+        .flatten();
+    Manager {
+        selector: labels
+            .filter_map(|(key, value)| Some((key.clone(), value.as_str()?.to_owned())))
+            .collect(),
+        flags: flags
+            .filter(|flag| !is_usual_flag(flag))
+            .map(str::to_owned)
+            .collect(),
+        env: list("env").cloned().collect(),
+        resources: Some(&container["resources"])
+            .filter(|it| it.is_object() && !is_usual(it))
+            .cloned(),
+        replicas: spec["replicas"].as_u64().filter(|replicas| *replicas != 1),
+    }
+}
+
+/// Files below `config` that kubebuilder writes, or whose contents are taken over: folders, and the ends of names.
+const KNOWN: [&str; 27] = [
+    "config/certmanager/",
+    "config/crd/bases/",
+    "config/crd/kustomization.yaml",
+    "config/crd/kustomizeconfig.yaml",
+    "config/crd/patches/webhook_in_",
+    "config/crd/patches/cainjection_in_",
+    "config/default/kustomization.yaml",
+    "config/default/manager_metrics_patch.yaml",
+    "config/default/manager_webhook_patch.yaml",
+    "config/default/manager_auth_proxy_patch.yaml",
+    "config/default/manager_config_patch.yaml",
+    "config/default/metrics_service.yaml",
+    "config/default/cert_metrics_manager_patch.yaml",
+    "config/default/webhookcainjection_patch.yaml",
+    "config/manager/kustomization.yaml",
+    "config/manager/manager.yaml",
+    "config/manager/controller_manager_config.yaml",
+    "config/manifests/",
+    "config/network-policy/",
+    "config/prometheus/",
+    "config/rbac/",
+    "config/samples/",
+    "config/scorecard/",
+    "config/webhook/kustomization.yaml",
+    "config/webhook/kustomizeconfig.yaml",
+    "config/webhook/manifests.yaml",
+    "config/webhook/service.yaml",
+];
+
+/// The other files below `config`.
+pub fn left(files: &Files) -> Vec<String> {
+    let folder = files.range("config/".to_owned().."config0".to_owned());
+    let paths = folder.map(|(path, _)| path);
+    paths
+        .filter(|path| !KNOWN.iter().any(|known| path.starts_with(known)))
+        .cloned()
+        .collect()
+}

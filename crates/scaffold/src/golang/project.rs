@@ -1,0 +1,135 @@
+//! The PROJECT file of kubebuilder, version 3: <https://kubebuilder.io/reference/project-config>.
+
+use serde::Deserialize;
+
+use super::yaml;
+use kbr_host::diagnostic::Diagnostic;
+
+/// A PROJECT file. Keys that kbr does not need are ignored.
+#[derive(Debug, Default, PartialEq, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct GoProject {
+    /// Only `3` is known.
+    pub version: String,
+    /// The plugins that wrote the project: `go.kubebuilder.io/v4`.
+    #[serde(deserialize_with = "yaml::one_or_more")]
+    pub layout: Vec<String>,
+    /// `example.com`.
+    pub domain: String,
+    /// The Go module.
+    pub repo: String,
+    /// `captains`.
+    pub project_name: String,
+    /// One for each version of a kind.
+    pub resources: Vec<GoResource>,
+}
+
+/// A version of a kind.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub struct GoResource {
+    /// The short group: `crew`; empty for Kubernetes' core group in old projects.
+    pub group: String,
+    /// The domain of the group; empty for most built-in kinds.
+    pub domain: String,
+    /// `v1`.
+    pub version: String,
+    /// `Captain`.
+    pub kind: String,
+    /// The types, if they are the project's own.
+    pub api: Option<serde_json::Value>,
+    /// Whether a controller was created; newer projects have `controllers`.
+    pub controller: bool,
+    /// The controllers of the kind.
+    pub controllers: Vec<GoController>,
+    /// Whether another project defines the kind.
+    pub external: bool,
+    /// Its webhooks.
+    pub webhooks: Option<GoWebhooks>,
+}
+
+/// A controller.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub struct GoController {
+    /// `captain`.
+    pub name: String,
+}
+
+/// The webhooks of a version.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub struct GoWebhooks {
+    /// Whether it sets defaults.
+    pub defaulting: bool,
+    /// Whether it validates.
+    pub validation: bool,
+    /// Whether this version is the hub of conversions.
+    pub conversion: bool,
+    /// The versions that are converted; older projects do not say them.
+    pub spoke: Vec<String>,
+}
+
+impl GoResource {
+    /// Whether the project itself defines the kind.
+    pub fn is_own(&self) -> bool {
+        self.api.is_some() && !self.external
+    }
+
+    /// `crew.example.com`; `apps`; empty for Kubernetes' core group.
+    pub fn full_group(&self) -> String {
+        let group = match self.group.as_str() {
+            "core" => "",
+            group => group,
+        };
+        match (group, self.domain.as_str()) {
+            ("", domain) => domain.to_owned(),
+            (group, "") => group.to_owned(),
+            (group, domain) => format!("{group}.{domain}"),
+        }
+    }
+
+    /// The names of its controllers; empty for the default one.
+    pub fn controller_names(&self) -> Vec<String> {
+        let names: Vec<_> = self.controllers.iter().map(|it| it.name.clone()).collect();
+        if names.is_empty() && self.controller {
+            vec![String::new()]
+        } else {
+            names
+        }
+    }
+}
+
+/// Reads the text of PROJECT.
+///
+/// # Errors
+/// It is broken, of another version, or of a project that is not in Go.
+pub fn parse(text: &str) -> anyhow::Result<GoProject> {
+    let project: GoProject = serde_saphyr::from_str(text).map_err(|error| {
+        let error = error.to_string();
+        Diagnostic::new("`PROJECT` is not one of kubebuilder")
+            .details(error.lines().next().unwrap_or_default())
+    })?;
+    if project.version != "3" {
+        let text = format!(
+            "`PROJECT` has the version `{}`: only `3` can be imported",
+            project.version
+        );
+        let help = "upgrade the project with kubebuilder first: https://kubebuilder.io/migrations";
+        return Err(Diagnostic::new(text).help(help).into());
+    }
+    if !project
+        .layout
+        .iter()
+        .any(|plugin| plugin.starts_with("go.") || plugin.contains("go.kubebuilder.io"))
+    {
+        let text = format!(
+            "the project is not in Go: its layout is `{}`",
+            project.layout.join(", ")
+        );
+        return Err(Diagnostic::new(text)
+            .help("create its kinds with `kbr create api --from-crd`")
+            .into());
+    }
+    Ok(project)
+}

@@ -1,0 +1,103 @@
+//! What Go files say. They are read line by line, in the form that gofmt gives them.
+
+/// The type that implements a reconciler, with its file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reconciler {
+    /// `CaptainReconciler`.
+    pub receiver: String,
+    /// `internal/controller/captain_controller.go`.
+    pub path: String,
+    /// The text of the file.
+    pub text: String,
+}
+
+/// A comment from which controller-gen generates a manifest.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Marker {
+    /// Its file.
+    pub path: String,
+    /// `rbac` or `webhook`.
+    pub name: String,
+    /// `groups=apps,resources=deployments,verbs=get`.
+    pub arguments: String,
+}
+
+impl Marker {
+    /// The same comment in Rust, as kbr reads it.
+    pub fn line(&self) -> String {
+        format!("// +kbr:{}:{}", self.name, self.arguments)
+    }
+
+    /// The value of an argument.
+    pub fn value(&self, name: &str) -> Option<&str> {
+        let pairs = self
+            .arguments
+            .split(',')
+            .filter_map(|pair| pair.split_once('='));
+        let mut values = pairs
+            .filter(|(key, _)| *key == name)
+            .map(|(_, value)| value);
+        values.next().map(|value| value.trim_matches(['"', '`']))
+    }
+}
+
+/// The reconcilers in a file: `func (r *CaptainReconciler) Reconcile(`.
+pub fn reconcilers(path: &str, text: &str) -> Vec<Reconciler> {
+    let receiver = |line: &str| {
+        let (receiver, rest) = line.strip_prefix("func (")?.split_once(") ")?;
+        let (_, kind) = receiver.rsplit_once(' ').unwrap_or(("", receiver));
+        rest.starts_with("Reconcile(")
+            .then(|| kind.trim_start_matches('*').to_owned())
+    };
+    let found = text.lines().filter_map(receiver);
+    found
+        .map(|receiver| Reconciler {
+            receiver,
+            path: path.to_owned(),
+            text: text.to_owned(),
+        })
+        .collect()
+}
+
+/// The markers in a file. Those that the generator of the types reads are part of the CRD.
+pub fn markers(path: &str, text: &str) -> Vec<Marker> {
+    let marker = |line: &str| {
+        let comment = line.trim().strip_prefix("//")?.trim_start();
+        let (name, arguments) = comment.strip_prefix("+kubebuilder:")?.split_once(':')?;
+        ["rbac", "webhook"].contains(&name).then(|| Marker {
+            path: path.to_owned(),
+            name: name.to_owned(),
+            arguments: arguments.trim().to_owned(),
+        })
+    };
+    text.lines().filter_map(marker).collect()
+}
+
+/// `LeaderElectionID: "3f7a.example.com",`.
+pub fn lease(text: &str) -> Option<String> {
+    let value = |line: &str| {
+        let rest = line.trim().strip_prefix("LeaderElectionID:")?;
+        quoted(rest)
+    };
+    text.lines().find_map(value)
+}
+
+/// Texts that constants of finalizers have: `const captainFinalizer = "crew.example.com/finalizer"`.
+pub fn finalizers(text: &str) -> Vec<String> {
+    let value = |line: &str| {
+        let (name, value) = line.split_once('=')?;
+        let value = quoted(value)?;
+        let is_finalizer = name.to_lowercase().contains("finalizer") && value.contains('/');
+        is_finalizer.then_some(value)
+    };
+    let mut found: Vec<_> = text.lines().filter_map(value).collect();
+    found.dedup();
+    found
+}
+
+/// The first text in quotes.
+fn quoted(text: &str) -> Option<String> {
+    let (_, rest) = text.split_once('"')?;
+    let (value, _) = rest.split_once('"')?;
+    Some(value.to_owned())
+}

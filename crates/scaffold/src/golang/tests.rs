@@ -1,0 +1,76 @@
+use super::*;
+
+#[test]
+fn groups_have_the_domain_of_their_resource() {
+    let group = |group: &str, domain: &str| {
+        let (group, domain) = (group.to_owned(), domain.to_owned());
+        let resource = GoResource {
+            group,
+            domain,
+            ..GoResource::default()
+        };
+        resource.full_group()
+    };
+    assert_eq!(group("crew", "example.com"), "crew.example.com");
+    assert_eq!(group("apps", ""), "apps");
+    assert_eq!(group("core", ""), "");
+    assert_eq!(group("", "example.com"), "example.com");
+}
+
+#[test]
+fn a_project_has_the_controllers_that_old_and_new_releases_record() {
+    let text = "version: '3'\nlayout: go.kubebuilder.io/v3\nresources:\n- kind: A\n  controller: true\n- kind: B\n  controllers: [{name: b}, {name: b-backup}]\n- kind: C\n";
+    let project = project::parse(text).unwrap();
+    let names: Vec<_> = project
+        .resources
+        .iter()
+        .map(GoResource::controller_names)
+        .collect();
+    assert_eq!(names, [vec![""], vec!["b", "b-backup"], vec![]]);
+    assert_eq!(project.layout, ["go.kubebuilder.io/v3"]);
+}
+
+#[test]
+fn projects_of_other_languages_and_versions_are_refused_with_the_cure() {
+    let refused = |text: &str| format!("{:#}", project::parse(text).unwrap_err());
+    let ansible = refused("version: '3'\nlayout: [ansible.sdk.operatorframework.io/v1]\n");
+    assert!(
+        ansible.contains("not in Go") && ansible.contains("--from-crd"),
+        "{ansible}"
+    );
+    let old = refused("version: '2'\n");
+    assert!(old.contains("the version `2`"), "{old}");
+    assert!(refused("- 1").contains("not one of kubebuilder"));
+}
+
+#[test]
+fn go_files_say_who_reconciles_and_what_they_need() {
+    let text = "// +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get\n// +kubebuilder:object:root=true\nconst captainFinalizer = \"crew.example.com/ship\"\nvar finalizers = 3\n\tLeaderElectionID:       \"3f.example.com\",\nfunc (r *CaptainReconciler) Reconcile(ctx context.Context) {}\nfunc (CaptainReconciler) Reconcile(\nfunc (r *Other) Reset() {}\n";
+    let reconcilers = source::reconcilers("a.go", text);
+    let names: Vec<_> = reconcilers.iter().map(|it| it.receiver.as_str()).collect();
+    assert_eq!(names, ["CaptainReconciler", "CaptainReconciler"]);
+    let markers = source::markers("a.go", text);
+    assert_eq!(markers.len(), 1);
+    assert_eq!(
+        markers[0].line(),
+        "// +kbr:rbac:groups=apps,resources=deployments,verbs=get"
+    );
+    assert_eq!(markers[0].value("resources"), Some("deployments"));
+    assert_eq!(source::lease(text).as_deref(), Some("3f.example.com"));
+    assert_eq!(source::finalizers(text), ["crew.example.com/ship"]);
+}
+
+#[test]
+fn resources_of_kubebuilder_itself_are_no_choice_of_the_user() {
+    let manager = |limit: &str| {
+        let text = format!(
+            "kind: Deployment\nspec:\n  replicas: 1\n  template:\n    spec:\n      containers:\n      - name: manager\n        args: [--leader-elect, --metrics-bind-address=:8443, --tide=high]\n        resources:\n          limits: {{cpu: 500m, memory: {limit}}}\n          requests: {{cpu: 10m, memory: 64Mi}}\n"
+        );
+        let files = Files::from([("config/manager/manager.yaml".to_owned(), text)]);
+        manifests::manager(&files)
+    };
+    assert_eq!(manager("128Mi").resources, None);
+    assert_eq!(manager("128Mi").flags, ["--tide=high"]);
+    assert_eq!(manager("128Mi").replicas, None);
+    assert!(manager("1Gi").resources.is_some());
+}

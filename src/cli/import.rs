@@ -1,0 +1,290 @@
+//! `kbr import`: a project from one of kubebuilder or operator-sdk.
+
+mod files;
+mod messages;
+
+use std::env;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+
+use super::WriteArgs;
+use super::create::api::{controller, from_crd};
+use super::init;
+use super::write::{self, Intent, Plan};
+use kbr_host::diagnostic::Diagnostic;
+use kbr_host::output;
+use kbr_scaffold::blueprint::Presence;
+use kbr_scaffold::existing::{self, Named, Wanted};
+use kbr_scaffold::golang::{self, Found, GoResource, carried};
+use kbr_scaffold::imported::{Definition, Types};
+use kbr_scaffold::project::{Head, KBR, Project, Table};
+use kbr_scaffold::resource::Resource;
+use kbr_scaffold::resource::target::Target;
+use kbr_scaffold::resource::webhook::{AdmissionKind, Webhook};
+use kbr_scaffold::scaffold::LAYOUT;
+use kbr_scaffold::trust;
+use kbr_scaffold::workdir;
+
+/// Start a project from one of kubebuilder or operator-sdk
+///
+/// Reads the project in the folder DIR, which is in Go, and writes a project of kbr into another folder: its kinds with equal CRDs,
+/// controllers and webhooks with the permissions of the Go files, samples, names, and what the Deployment needs. Each reconciler in Go
+/// becomes a comment in the Rust file that replaces it. Runs nothing, and changes nothing in DIR.
+///
+///     kbr import ../captains --directory ../captains-rs
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct Args {
+    /// Folder of the project in Go
+    #[arg(value_name = "DIR")]
+    from: PathBuf,
+    /// Folder of the new project; created if it is missing
+    #[arg(long, value_name = "PATH", default_value = ".")]
+    directory: PathBuf,
+    /// Name of the crate, the binary, and the objects in the cluster [default: the name of the project in Go]
+    ///
+    /// With another name, the new operator cannot take over from the old one.
+    #[arg(long)]
+    project_name: Option<String>,
+    #[command(flatten)]
+    write: WriteArgs,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// As [`write::run`].
+pub fn run(args: &Args) -> anyhow::Result<()> {
+    write::run(plan(args).map(Some))
+}
+
+fn plan(args: &Args) -> anyhow::Result<Plan> {
+    let found = golang::read(&files::read(&args.from)?)
+        .with_context(|| format!("cannot import `{}`", args.from.display()))?;
+    let current = env::current_dir().context("cannot find the current folder")?;
+    let root = current.join(&args.directory);
+    let root = root.canonicalize().unwrap_or(root);
+    check_beside(&root, &args.from)?;
+    if root.exists() {
+        trust::check_existing(&root)?;
+    }
+    let session = write::lock(root, args.write)?;
+    if workdir::load_if_any(session.root())?.is_some() {
+        let text = format!("`{}` already is a project", args.directory.display());
+        let help = "pass an empty folder: `--directory ../captains-rs`";
+        return Err(Diagnostic::new(text).help(help).into());
+    }
+    let head = head(args, &found);
+    init::check(&head)?;
+    let imported = Imported::new(&found, head)?;
+    output::text(&messages::summary(&imported));
+    let notes = messages::notes(&found, &imported);
+    let next_steps = messages::next_steps(args, &imported);
+    session.plan(&imported.intent, notes, next_steps)
+}
+
+/// The new project lies neither in the old one nor around it.
+fn check_beside(root: &Path, from: &Path) -> anyhow::Result<()> {
+    let from = from
+        .canonicalize()
+        .with_context(|| format!("cannot read `{}`", from.display()))?;
+    if root.starts_with(&from) || from.starts_with(root) {
+        let text = "the new project needs a folder beside the one in Go, not in it or around it";
+        let help = "pass another folder: `--directory ../captains-rs`";
+        return Err(Diagnostic::new(text).help(help).into());
+    }
+    Ok(())
+}
+
+fn head(args: &Args, found: &Found) -> Head {
+    let project = &found.project;
+    let name = args.project_name.as_ref().unwrap_or(&project.project_name);
+    Head {
+        layout: LAYOUT.to_owned(),
+        kbr: KBR.to_owned(),
+        name: name.clone(),
+        domain: project.domain.clone(),
+        repo: project.repo.clone(),
+        owner: String::new(),
+        license: found.license.to_owned(),
+    }
+}
+
+/// What is written, and what has to be said about it.
+#[derive(Debug)]
+struct Imported {
+    intent: Intent,
+    /// Notes about the types.
+    types: String,
+    /// Each controller's file, with the Go file that it replaces.
+    controllers: Vec<(String, Option<String>)>,
+    /// Kinds of other projects, whose crates are not known.
+    external: Vec<GoResource>,
+}
+
+impl Imported {
+    fn new(found: &Found, head: Head) -> anyhow::Result<Self> {
+        let intent = Intent::head(Project::new(head), Presence::New);
+        let mut imported = Imported {
+            intent,
+            types: String::new(),
+            controllers: Vec::new(),
+            external: Vec::new(),
+        };
+        let resources = &found.project.resources;
+        for resource in resources.iter().filter(|it| it.is_own()) {
+            imported.kind(resource, found)?;
+        }
+        for resource in resources {
+            imported.code(resource, found)?;
+        }
+        let head = &imported.intent.project().head;
+        let mut edits = carried::deployment(found, head);
+        let is_carried = |path: &str| {
+            let mut carried = imported.controllers.iter();
+            carried.any(|(_, go)| go.as_deref() == Some(path))
+        };
+        edits.extend(carried::others(&found.markers, is_carried));
+        imported.intent.edit(edits);
+        Ok(imported)
+    }
+
+    /// All versions of a kind, unless an earlier resource is one of them.
+    fn kind(&mut self, resource: &GoResource, found: &Found) -> anyhow::Result<()> {
+        let group = resource.full_group();
+        let is_known = |api: &Resource| api.full_group == group && api.kind == resource.kind;
+        if self.intent.project().apis().any(is_known) {
+            return Ok(());
+        }
+        let mut definitions = found.definitions.iter();
+        let definition = definitions.find(|it| it.group == group && it.kind == resource.kind);
+        let definition = definition.ok_or_else(|| no_definition(resource, &group))?;
+        let types = definition.types();
+        self.types += &from_crd::notes(definition, &types);
+        for api in from_crd::apis(definition, self.intent.project())? {
+            self.version(definition, &types, &api, found);
+        }
+        Ok(())
+    }
+
+    fn version(&mut self, definition: &Definition, types: &[Types], api: &Resource, found: &Found) {
+        self.intent.add(Table::Api(api.clone()));
+        if let Some(types) = types.iter().find(|types| types.version == api.version) {
+            self.intent.add_file(api.path(), types.text.clone());
+        }
+        let group = &definition.group;
+        self.intent.edit(carried::sample(
+            found,
+            &api.group,
+            group,
+            &api.version,
+            &api.kind,
+        ));
+    }
+
+    /// The controllers and webhooks of a resource.
+    fn code(&mut self, resource: &GoResource, found: &Found) -> anyhow::Result<()> {
+        let names = resource.controller_names();
+        if names.is_empty() && resource.webhooks.is_none() {
+            return Ok(());
+        }
+        let Some(target) = target(resource, self.intent.project()) else {
+            self.external.push(resource.clone());
+            return Ok(());
+        };
+        for name in names {
+            self.controller(&name, target.clone(), resource, found)?;
+        }
+        if let Some(webhooks) = &resource.webhooks {
+            let mut webhook = Webhook::new(target);
+            if webhooks.conversion {
+                webhook.spokes = spokes(&webhook.target, &webhooks.spoke, self.intent.project());
+            }
+            let path = |mutating| carried::webhook_path(&found.markers, &webhook, mutating);
+            let defaulting = path(true).unwrap_or_default().to_owned();
+            let validation = path(false).unwrap_or_default().to_owned();
+            let usual = |verb| webhook.target.webhook_path(verb);
+            let or = |path: String, verb| if path.is_empty() { usual(verb) } else { path };
+            let (mutates, validates) = (webhooks.defaulting, webhooks.validation);
+            let defaulting = if mutates {
+                or(defaulting, AdmissionKind::Mutate)
+            } else {
+                String::new()
+            };
+            let validation = if validates {
+                or(validation, AdmissionKind::Validate)
+            } else {
+                String::new()
+            };
+            webhook.defaulting = defaulting;
+            webhook.validation = validation;
+            self.webhook(webhook, found);
+        }
+        Ok(())
+    }
+
+    fn controller(
+        &mut self,
+        name: &str,
+        target: Target,
+        resource: &GoResource,
+        found: &Found,
+    ) -> anyhow::Result<()> {
+        let name = Some(name).filter(|name| !name.is_empty());
+        let controller = controller::name(target, name, self.intent.project())?.value;
+        let reconciler = carried::reconciler(&found.reconcilers, &controller, &resource.group);
+        self.intent.add(Table::Controller(controller.clone()));
+        self.intent
+            .edit(carried::controller(&controller, reconciler, &found.markers));
+        let go = reconciler.map(|it| it.path.clone());
+        self.controllers.push((controller.path(), go));
+        Ok(())
+    }
+
+    fn webhook(&mut self, webhook: Webhook, found: &Found) {
+        if !webhook.admits() && webhook.spokes.is_empty() {
+            return;
+        }
+        let edits = carried::webhook(&webhook, &found.markers, &self.intent.project().head);
+        self.intent.add(Table::Webhook(webhook));
+        self.intent.edit(edits);
+    }
+}
+
+/// The kind of a controller or webhook, if its type is known: the project's own, or a built-in one.
+fn target(resource: &GoResource, project: &Project) -> Option<Target> {
+    let group = resource.full_group();
+    let wanted = Wanted {
+        named: Named {
+            group: if group.is_empty() { "core" } else { &group },
+            domain: Some(""),
+            version: &resource.version,
+            kind: &resource.kind,
+        },
+        plural: None,
+        namespaced: None,
+        external: None,
+    };
+    // Without a crate, nothing is read of the root.
+    let found = existing::find(&wanted, project, Path::new(""));
+    found.ok().map(|found| found.target)
+}
+
+/// The versions that are converted: those that PROJECT says, or all others.
+fn spokes(hub: &Target, said: &[String], project: &Project) -> Vec<String> {
+    let others = project.versions(hub).map(|api| api.version.clone());
+    let others = others.filter(|version| *version != hub.version);
+    others
+        .filter(|version| said.is_empty() || said.contains(version))
+        .collect()
+}
+
+fn no_definition(resource: &GoResource, group: &str) -> anyhow::Error {
+    let text = format!(
+        "`config/crd/bases` has no CRD of `{}` in `{group}`",
+        resource.kind
+    );
+    let help = "run `make manifests` in the project in Go, then import it again";
+    Diagnostic::new(text).help(help).into()
+}

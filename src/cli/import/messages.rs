@@ -1,0 +1,89 @@
+//! What `kbr import` says.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use super::{Args, Imported};
+use kbr_scaffold::golang::{Found, GoResource};
+
+/// What is taken over, in numbers.
+pub fn summary(imported: &Imported) -> String {
+    let project = imported.intent.project();
+    let count = |number: usize, word: &str| {
+        let end = if number == 1 { "" } else { "s" };
+        format!("{number} {word}{end}")
+    };
+    let found = [
+        count(project.apis().count(), "version"),
+        count(project.controllers().count(), "controller"),
+        count(project.webhooks().count(), "webhook"),
+    ];
+    format!("imported {}: {}\n", project.head.name, found.join(", "))
+}
+
+/// What is not taken over, and where it belongs.
+pub fn notes(found: &Found, imported: &Imported) -> String {
+    let mut text = imported.types.clone();
+    let mut note = |line: String| {
+        let _ = writeln!(text, "note: {line}");
+    };
+    for resource in &imported.external {
+        note(external(resource));
+    }
+    for flag in &found.manager.flags {
+        note(format!(
+            "the Deployment has the flag `{flag}`: add it to `src/main.rs` first, then to `config/manager/manager.yaml`"
+        ));
+    }
+    for finalizer in &found.finalizers {
+        note(format!(
+            "the Go code has the finalizer `{finalizer}`: keep its name, `.finalizer(\"{finalizer}\", cleanup)`"
+        ));
+    }
+    for path in &found.left {
+        note(format!("not taken over: `{path}`; {}", place(path)));
+    }
+    text
+}
+
+/// A kind of another project.
+fn external(resource: &GoResource) -> String {
+    let GoResource { version, kind, .. } = resource;
+    format!(
+        "`{kind}` is a kind of another project: `kbr create api --group {} --version {version} --kind {kind} --resource=false --controller --external-crate CRATE --external-type TYPE`",
+        resource.full_group()
+    )
+}
+
+/// Where the content of a file below `config` belongs.
+fn place(path: &str) -> &'static str {
+    if path.starts_with("config/default/") {
+        "a patch of the Deployment belongs in `config/manager/manager.yaml`"
+    } else if path.starts_with("config/crd/") {
+        "a patch of a CRD belongs in the types in `api/src`"
+    } else if path.starts_with("config/webhook/") {
+        "a patch of a webhook belongs in its `+kbr:webhook` comment"
+    } else {
+        "a folder of yours becomes a component or an overlay in `config`"
+    }
+}
+
+/// What to do next.
+pub fn next_steps(args: &Args, imported: &Imported) -> String {
+    let mut text = "next:\n".to_owned();
+    if args.directory != Path::new(".") {
+        let _ = writeln!(text, "  cd {}", args.directory.display());
+    }
+    text += "  make manifests\n";
+    for (path, go) in &imported.controllers {
+        match go {
+            Some(go) => {
+                let _ = writeln!(text, "  port {path} from {go}, which it has as a comment");
+            }
+            None => {
+                let _ = writeln!(text, "  edit {path}: no reconciler was found for it");
+            }
+        }
+    }
+    text + "  make test\n"
+}

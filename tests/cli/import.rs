@@ -1,0 +1,187 @@
+//! `kbr import`: what a project in Go says arrives, and what does not is listed.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use tempfile::TempDir;
+
+use super::support;
+
+/// A folder with the project in Go, `captains`, beside which others can be written.
+fn folder() -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let fixture = support::repository().join("tests/cli/import/captains");
+    support::copy(&fixture, &folder.path().join("captains"));
+    folder
+}
+
+fn import(folder: &Path, args: &[&str]) -> Output {
+    let kbr = Command::new(env!("CARGO_BIN_EXE_kbr"))
+        .arg("import")
+        .args(args)
+        .current_dir(folder)
+        .output();
+    kbr.unwrap()
+}
+
+/// The folder with the project in Go and the imported one, `new`; what the command printed.
+fn imported() -> (TempDir, String) {
+    let folder = folder();
+    let output = import(folder.path(), &["captains", "--directory", "new"]);
+    let printed = support::stderr(&output, folder.path());
+    assert!(output.status.success(), "{printed}");
+    (folder, printed)
+}
+
+fn has(folder: &TempDir, path: &str, texts: &[&str]) {
+    let file = fs::read_to_string(folder.path().join("new").join(path)).unwrap();
+    for text in texts {
+        assert!(file.contains(text), "{path} has no {text:?}:\n{file}");
+    }
+}
+
+#[test]
+fn kinds_controllers_and_permissions_of_a_project_in_go_are_taken_over() {
+    let (folder, _) = imported();
+    has(
+        &folder,
+        "PROJECT",
+        &[
+            "name = \"captains\"",
+            "imported = true",
+            "name = \"deployment\"",
+            "validation = \"/check\"",
+        ],
+    );
+    has(
+        &folder,
+        "api/src/crew/v1/captain.rs",
+        &["pub ship: String", "shortname = \"cap\""],
+    );
+    has(
+        &folder,
+        "src/controllers/captain.rs",
+        &[
+            "// +kbr:rbac:groups=core,resources=configmaps,verbs=get;create;delete\n",
+            "`internal/controller/captain_controller.go`",
+            "\n// func (r *CaptainReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {\n//     return",
+        ],
+    );
+    has(
+        &folder,
+        "src/main.rs",
+        &["// +kbr:rbac:groups=coordination.example.com,resources=berths,verbs=list\n"],
+    );
+    has(
+        &folder,
+        "src/webhooks/crew_v1_captain.rs",
+        &[
+            "failurePolicy=ignore,sideEffects=None,groups=crew.example.com,resources=captains,verbs=create,versions=v1,name=mcaptain-v1.kb.io",
+            "timeoutSeconds=5",
+        ],
+    );
+}
+
+#[test]
+fn the_deployment_can_take_over_from_the_one_in_go() {
+    let (folder, _) = imported();
+    has(
+        &folder,
+        "config/manager/manager.yaml",
+        &[
+            "    matchLabels:\n      control-plane: controller-manager\n      team: crew\n",
+            "        team: crew\n    spec:",
+            "            - --leader-election-id=3f7a1c2e.example.com\n",
+            "  replicas: 2\n",
+            "            - {\"name\":\"TIDE\",\"value\":\"high\"}\n",
+            "            limits: {\"memory\":\"256Mi\"}\n",
+        ],
+    );
+    has(
+        &folder,
+        "config/rbac/leader_election_role.yaml",
+        &["resourceNames: [3f7a1c2e.example.com]"],
+    );
+    has(
+        &folder,
+        "Makefile",
+        &["IMG ?= registry.example.com/crew/captains:v7\n"],
+    );
+    has(
+        &folder,
+        "config/samples/crew_v1_captain.yaml",
+        &["ship: Nautilus"],
+    );
+}
+
+#[test]
+fn what_is_not_taken_over_is_listed_with_where_it_belongs() {
+    let (_folder, printed) = imported();
+    for text in [
+        "imported captains: 1 version, 2 controllers, 1 webhook",
+        "`Certificate` is a kind of another project: `kbr create api --group cert-manager.io --version v1 --kind Certificate",
+        "the flag `--harbour=north`",
+        "`.finalizer(\"crew.example.com/ship\", cleanup)`",
+        "not taken over: `config/default/tide_patch.yaml`",
+        "port src/controllers/captain.rs from internal/controller/captain_controller.go",
+    ] {
+        assert!(printed.contains(text), "{text:?} is not in:\n{printed}");
+    }
+}
+
+#[test]
+fn a_folder_that_cannot_be_imported_is_an_error_with_the_cure() {
+    let folder = folder();
+    let fails = |args: &[&str], texts: &[&str]| {
+        let output = import(folder.path(), args);
+        let printed = support::stderr(&output, folder.path());
+        assert!(!output.status.success(), "{printed}");
+        for text in texts {
+            assert!(
+                printed.contains(text),
+                "{args:?}: {text:?} is not in:\n{printed}"
+            );
+        }
+        assert!(printed.contains("nothing was written"), "{printed}");
+    };
+    fails(
+        &["captains", "--directory", "captains/rust"],
+        &["a folder beside the one in Go"],
+    );
+    fails(&["captains"], &["a folder beside the one in Go"]);
+    fails(
+        &["nowhere", "--directory", "new"],
+        &["cannot read `nowhere`"],
+    );
+    fails(
+        &["captains/config", "--directory", "new"],
+        &["no file `PROJECT`", "pass the root"],
+    );
+    fs::remove_dir_all(folder.path().join("captains/config/crd")).unwrap();
+    fails(
+        &["captains", "--directory", "new"],
+        &[
+            "no CRD of `Captain`",
+            "run `make manifests` in the project in Go",
+        ],
+    );
+    assert!(!folder.path().join("new/PROJECT").exists());
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_in_the_project_is_not_followed() {
+    let folder = folder();
+    let secret = folder.path().join("secret.go");
+    fs::write(
+        &secret,
+        "// +kubebuilder:rbac:groups=secret,resources=secrets,verbs=get\n",
+    )
+    .unwrap();
+    std::os::unix::fs::symlink(&secret, folder.path().join("captains/cmd/link.go")).unwrap();
+    let output = import(folder.path(), &["captains", "--directory", "new"]);
+    assert!(output.status.success(), "{output:?}");
+    let main = fs::read_to_string(folder.path().join("new/src/main.rs")).unwrap();
+    assert!(!main.contains("groups=secret"), "{main}");
+}
