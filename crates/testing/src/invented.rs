@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{pattern::matching, random::Random};
+use super::{pattern::matching, random::Random, server::schema::formats};
 
 /// How often to retry a pattern whose match is too long or too short.
 const TRIES: usize = 32;
@@ -172,7 +172,7 @@ impl Inventor {
             "cidr" => format!("10.{small}.0.0/16"),
             "mac" => format!("02:00:00:00:00:{small:02x}"),
             "uuid" | "uuid4" => format!("00000000-0000-4000-8000-0000000000{small:02x}"),
-            _ => return None,
+            _ => formats::example(format)?.to_owned(),
         };
         Some(text.into())
     }

@@ -2,13 +2,54 @@
 //! and validates.
 //!
 //! Source: `k8s.io/apiextensions-apiserver/pkg/apiserver/schema/{pruning,defaulting}` and `validation`.
-//! Rules in CEL, patterns and formats are not evaluated.
+//! Rules in CEL are not evaluated. What patterns and formats mean is the linter's code: the files here are links to it.
 
+pub(crate) mod formats;
+mod re2;
 mod validate;
 
 use serde_json::{Map, Value};
 
 pub(crate) use self::validate::problems;
+
+/// What a definition demands and is not checked here, in words.
+#[cfg(feature = "simulate")]
+pub(crate) fn unchecked(crd: &Value) -> Option<String> {
+    let versions = crd["spec"]["versions"].as_array().into_iter().flatten();
+    let schemas = versions.map(|version| &version["schema"]["openAPIV3Schema"]);
+    let (mut rules, mut patterns) = (0, Vec::new());
+    schemas.for_each(|schema| find_unchecked(schema, &mut rules, &mut patterns));
+    let mut parts = Vec::new();
+    if rules > 0 {
+        parts.push(format!("rules in CEL ({rules})"));
+    }
+    if !patterns.is_empty() {
+        parts.push(format!("the patterns {}", patterns.join(", ")));
+    }
+    (!parts.is_empty()).then(|| parts.join(" and "))
+}
+
+#[cfg(feature = "simulate")]
+fn find_unchecked(schema: &Value, rules: &mut usize, patterns: &mut Vec<String>) {
+    match schema {
+        Value::Object(fields) => {
+            let count = schema["x-kubernetes-validations"].as_array().map(Vec::len);
+            *rules += count.unwrap_or_default();
+            let pattern = schema["pattern"].as_str();
+            patterns.extend(
+                pattern
+                    .filter(|it| re2::matches(it, "").is_none())
+                    .map(str::to_owned),
+            );
+            let below = fields.iter().filter(|(name, _)| *name != "default");
+            below.for_each(|(_, schema)| find_unchecked(schema, rules, patterns));
+        }
+        Value::Array(all) => all
+            .iter()
+            .for_each(|schema| find_unchecked(schema, rules, patterns)),
+        _ => {}
+    }
+}
 
 /// What every object has, whatever its schema says.
 const OF_ALL: [&str; 3] = ["apiVersion", "kind", "metadata"];
@@ -160,6 +201,24 @@ mod tests {
             "status": {"phase": "New"},
         });
         assert_eq!(completed(object, &schema), expected);
+    }
+
+    #[cfg(feature = "simulate")]
+    #[test]
+    fn what_is_not_checked_is_counted() {
+        let crd = |schema: Value| json!({"spec": {"versions": [{"schema": {"openAPIV3Schema": schema}}]}});
+        let checked = json!({"properties": {"a": {"pattern": "^a$", "format": "ipv4"}}});
+        assert_eq!(unchecked(&crd(checked)), None);
+        let rules = json!([{"rule": "self.a > 1"}, {"rule": "self.b"}]);
+        let schema = json!({
+            "x-kubernetes-validations": rules,
+            "properties": {"a": {"items": {"pattern": "(?=a)", "x-kubernetes-validations": rules}}},
+        });
+        let found = unchecked(&crd(schema));
+        assert_eq!(
+            found.as_deref(),
+            Some("rules in CEL (4) and the patterns (?=a)")
+        );
     }
 
     #[test]

@@ -34,11 +34,47 @@ pub fn restricted() -> Value {
         "pod": {"type": "object", "x-kubernetes-embedded-resource": true, "properties": {
             "spec": {"type": "object"},
         }},
+        "code": {"type": "string", "pattern": r"^[a-z]([-a-z0-9]*[a-z0-9])?\.\d+$"},
+        "small": {"type": "integer", "format": "int32"},
+        "formats": {"type": "object", "properties": formats()},
     }});
     let status = json!({"type": "object", "properties": {
         "phase": {"type": "string", "enum": ["New", "Old"]}, "count": {"type": "integer", "default": 0},
     }});
     json!({"openAPIV3Schema": {"type": "object", "properties": {"spec": spec, "status": status}}})
+}
+
+/// A text of each format that is checked, and one that is not of it.
+const FORMATS: [(&str, &str, &str); 18] = [
+    ("ipv4", "10.0.0.1", "10.0.0"),
+    ("ipv6", "2001:db8::1", "2001:db8"),
+    ("date", "2026-01-31", "2026-13-01"),
+    ("date-time", "2026-01-31T03:04:05Z", "2026-01-31"),
+    ("duration", "1h30m", "soon"),
+    ("cidr", "10.0.0.0/16", "10.0.0.0"),
+    ("mac", "02:00:00:00:00:01", "02:00"),
+    ("bsonobjectid", "507f1f77bcf86cd799439011", "507f"),
+    ("hexcolor", "#336699", "blue"),
+    ("rgbcolor", "rgb(51,102,153)", "blue"),
+    ("creditcard", "4111111111111111", "many"),
+    ("isbn", "0306406152", "many"),
+    ("ssn", "123-45-6789", "many"),
+    ("uuid", "00000000-0000-4000-8000-000000000000", "00000000"),
+    ("email", "user@example.com", "user"),
+    ("uri", "https://example.com", "example"),
+    ("byte", "YWhveQ==", "YWhveQ"),
+    ("unknown", "anything", ""),
+];
+
+/// The schemas of a field for each format.
+fn formats() -> Value {
+    let schema = |(format, ..): &(&str, _, _)| {
+        (
+            (*format).to_owned(),
+            json!({"type": "string", "format": format}),
+        )
+    };
+    FORMATS.iter().map(schema).collect()
 }
 
 fn boat(spec: Value) -> Value {
@@ -152,15 +188,29 @@ fn rejected() -> Vec<Case> {
         json!({"port": 1.5}),
         json!({"either": {}}),
         json!({"either": {"a": "1", "b": "2"}}),
+        json!({"code": "A.1"}),
+        json!({"code": "a.\u{664}"}),
+        json!({"small": 3_000_000_000_i64}),
     ];
+    let named = |(format, _, wrong): (&str, _, &str)| {
+        let mut formats = json!({});
+        formats[format] = json!(wrong);
+        json!({ "formats": formats })
+    };
+    let wrong = wrong.into_iter().chain(FORMATS.map(named));
+    let formats: Value = FORMATS
+        .iter()
+        .map(|(format, right, _)| ((*format).to_owned(), json!(right)))
+        .collect();
     let right = json!({
+        "code": "a-b.1", "small": 2_000_000_000, "formats": formats,
         "speed": 0.5, "color": "blue", "name": "abcd", "crew": ["a", "b"], "tags": ["a", "b"],
         "labels": {"a": true}, "port": "5%", "either": {"b": "2"},
     });
     vec![
         case(
             "what a schema does not allow is rejected",
-            wrong.into_iter().map(spec).collect::<Vec<_>>(),
+            wrong.map(spec).collect::<Vec<_>>(),
         ),
         case(
             "what a schema does not allow is rejected in changes too",

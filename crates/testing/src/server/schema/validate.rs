@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{OF_ALL, is_embedded};
+use super::{OF_ALL, formats, is_embedded, re2};
 
 /// What is wrong with an object, one text each, as in the message of the API server.
 pub(crate) fn problems(object: &Value, schema: &Value) -> Vec<String> {
@@ -83,6 +83,11 @@ impl Validation<'_> {
                 self.invalid(path, value, &why);
             }
         }
+        let fits = (f64::from(i32::MIN)..=f64::from(i32::MAX)).contains(&number);
+        if schema["format"] == "int32" && !fits {
+            let why = format!("{path} in body must be of type int32: {value}");
+            self.invalid(path, value, &why);
+        }
     }
 
     fn text(&mut self, text: &str, value: &Value, schema: &Value, path: &str) {
@@ -95,6 +100,17 @@ impl Validation<'_> {
             self.found.push(format!(
                 "{path}: Too long: may not be more than {most} bytes"
             ));
+        }
+        // A pattern that cannot be read allows everything.
+        let pattern = schema["pattern"].as_str();
+        if let Some(pattern) = pattern.filter(|it| re2::matches(it, text) == Some(false)) {
+            let why = format!("{path} in body should match '{pattern}'");
+            self.invalid(path, value, &why);
+        }
+        let format = schema["format"].as_str();
+        if let Some(format) = format.filter(|format| !formats::matches(format, text)) {
+            let why = format!("{path} in body must be of type {format}: {value}");
+            self.invalid(path, value, &why);
         }
     }
 
@@ -243,7 +259,9 @@ mod tests {
                 "x-kubernetes-list-map-keys": ["k"], "items": {"type": "object", "properties": {"k": {"type": "string"}}}},
             "d": {"type": "object", "maxProperties": 1, "additionalProperties": {"type": "boolean"}},
             "e": {"x-kubernetes-int-or-string": true},
-            "f": {"type": "string", "nullable": true},
+            "f": {"type": "string", "nullable": true, "pattern": "^[a-z]+$"},
+            "h": {"type": "string", "format": "ipv4"},
+            "i": {"type": "integer", "format": "int32"},
             "g": {"type": "object", "oneOf": [{"required": ["x"]}, {"required": ["y"]}], "not": {"required": ["z"]},
                 "x-kubernetes-preserve-unknown-fields": true},
         }});
@@ -296,6 +314,18 @@ mod tests {
                 "d.x: Invalid value: 1: d.x in body must be of type boolean: 1",
             ),
             (json!({"a": 2, "e": 1.5}), "e: Invalid value"),
+            (
+                json!({"a": 2, "f": "a1"}),
+                "f: Invalid value: \"a1\": f in body should match '^[a-z]+$'",
+            ),
+            (
+                json!({"a": 2, "h": "10.0.0"}),
+                "h: Invalid value: \"10.0.0\": h in body must be of type ipv4: \"10.0.0\"",
+            ),
+            (
+                json!({"a": 2, "i": 3_000_000_000_i64}),
+                "must be of type int32",
+            ),
             (json!({"a": 2, "g": {"x": 1, "y": 1}}), "one and only one"),
             (json!({"a": 2, "g": {"x": 1, "z": 1}}), "must not validate"),
         ] {
