@@ -6,7 +6,10 @@ use hyper::{
     Request, Response, StatusCode, Uri,
     body::{Body as HttpBody, Bytes},
 };
-use kube::client::{Body, ClientBuilder};
+use kube::{
+    Client,
+    client::{Body, ClientBuilder},
+};
 use serde_json::Value;
 use tower::{BoxError, Service};
 
@@ -19,7 +22,7 @@ use crate::{
     metrics::Metrics,
     options::Options,
     servers::budget::Budget,
-    webhook::{Call, GroupVersionKind, Task},
+    webhook::{Call, GroupVersionKind, Registered, Task, Webhooks},
 };
 pub use crate::{
     controller::{timer::Timer as Clock, worker::ReconciledKind},
@@ -140,6 +143,66 @@ pub fn fill_caches(manager: &Manager) -> impl Send + use<> {
     caches.start(&manager.client(), &[], &manager.reporter())
 }
 
+/// The webhooks of a manager, which can be called while it runs.
+#[derive(Clone)]
+#[expect(missing_debug_implementations, reason = "their paths are enough")]
+pub struct Hooks {
+    webhooks: Webhooks,
+    client: Client,
+    metrics: Metrics,
+}
+
+/// A registered webhook.
+#[derive(Clone, Debug)]
+pub struct Hook {
+    pub path: String,
+    /// Whether it sets defaults; `None` if only its configuration says that.
+    pub defaults: Option<bool>,
+    /// Group, version and kind of its objects; `None` if it serves several kinds.
+    pub kind: Option<[String; 3]>,
+}
+
+impl Hooks {
+    #[must_use]
+    pub fn of(manager: &Manager) -> Self {
+        Self {
+            webhooks: manager.webhooks.clone(),
+            client: manager.client(),
+            metrics: manager.metrics.clone(),
+        }
+    }
+
+    /// All of them, apart from conversion.
+    #[must_use]
+    pub fn all(&self) -> Vec<Hook> {
+        let reviews = self.webhooks.iter();
+        let reviews = reviews.filter(|(_, one)| one.task != Task::Convert);
+        let hook = |(path, one): (&String, &Registered)| Hook {
+            path: path.clone(),
+            defaults: match one.task {
+                Task::Default => Some(true),
+                Task::Validate => Some(false),
+                Task::Review | Task::Convert => None,
+            },
+            kind: one.kind.clone().map(|it| [it.group, it.version, it.kind]),
+        };
+        reviews.map(hook).collect()
+    }
+
+    /// The response of the webhook at `path` to this review; `None` if no webhook is registered there.
+    pub async fn answer(&self, path: &str, review: &Value) -> Option<(StatusCode, String)> {
+        let registered = self.webhooks.get(path)?;
+        let call = Call {
+            body: Arc::new(review.to_string().into_bytes().into()),
+            budget: Arc::new(Budget::all()),
+            client: self.client.clone(),
+            metrics: self.metrics.webhook(path),
+        };
+        let reply = (registered.webhook)(call).await;
+        Some((reply.status, reply.body))
+    }
+}
+
 /// The paths of the webhooks that the API server calls for objects of `kind`, as an `AdmissionReview` has it: first the
 /// defaulters, then the validators.
 #[must_use]
@@ -155,15 +218,7 @@ pub fn admission_paths<'a>(manager: &'a Manager, kind: &Value) -> Vec<&'a str> {
 
 /// The response of the webhook at `path` to this review; `None` if no webhook is registered there.
 pub async fn answer(manager: &Manager, path: &str, review: &Value) -> Option<(StatusCode, String)> {
-    let registered = manager.webhooks.get(path)?;
-    let call = Call {
-        body: Arc::new(review.to_string().into_bytes().into()),
-        budget: Arc::new(Budget::all()),
-        client: manager.client(),
-        metrics: manager.metrics.webhook(path),
-    };
-    let reply = (registered.webhook)(call).await;
-    Some((reply.status, reply.body))
+    Hooks::of(manager).answer(path, review).await
 }
 
 /// A manager on a fake API server, for unit tests. `FakeApi::manager` returns one of the crate that kbr-testing depends on, which is

@@ -122,34 +122,71 @@ impl FakeApi {
 /// If both are `None`.
 #[must_use]
 pub fn review<K: Object>(old: Option<&K>, new: Option<&K>) -> Value {
-    let (operation, options) = match (old, new) {
-        (None, _) => ("CREATE", "CreateOptions"),
-        (Some(_), Some(_)) => ("UPDATE", "UpdateOptions"),
-        (Some(_), None) => ("DELETE", "DeleteOptions"),
+    let operation = match (old, new) {
+        (None, _) => "CREATE",
+        (Some(_), Some(_)) => "UPDATE",
+        (Some(_), None) => "DELETE",
     };
     let meta = new.or(old).expect("there is an object").meta();
-    let (group, version) = (K::group(&()), K::version(&()));
-    let kind = json!({ "group": group, "version": version, "kind": K::kind(&()) });
-    let resource = json!({ "group": group, "version": version, "resource": K::plural(&()) });
-    json!({
-        "apiVersion": "admission.k8s.io/v1",
-        "kind": "AdmissionReview",
-        "request": {
+    let question = Question {
+        operation,
+        kind: [&K::group(&()), &K::version(&()), &K::kind(&())],
+        plural: &K::plural(&()),
+        subresource: "",
+        namespace: meta.namespace.as_deref().unwrap_or_default(),
+        name: meta.name.as_deref().unwrap_or_default(),
+        user: "somebody",
+        object: new.map_or(Value::Null, typed),
+        old_object: old.map_or(Value::Null, typed),
+    };
+    question.review()
+}
+
+/// The request of a review.
+pub(crate) struct Question<'a> {
+    pub(crate) operation: &'a str,
+    /// Group, version and kind.
+    pub(crate) kind: [&'a str; 3],
+    pub(crate) plural: &'a str,
+    pub(crate) subresource: &'a str,
+    pub(crate) namespace: &'a str,
+    pub(crate) name: &'a str,
+    pub(crate) user: &'a str,
+    pub(crate) object: Value,
+    pub(crate) old_object: Value,
+}
+
+impl Question<'_> {
+    /// An `AdmissionReview` of `admission.k8s.io/v1`.
+    pub(crate) fn review(self) -> Value {
+        let options = match self.operation {
+            "CREATE" => "CreateOptions",
+            "DELETE" => "DeleteOptions",
+            _ => "UpdateOptions",
+        };
+        let [group, version, kind] = self.kind;
+        let kind = json!({ "group": group, "version": version, "kind": kind });
+        let resource = json!({ "group": group, "version": version, "resource": self.plural });
+        let mut request = json!({
             "uid": "705ab4f5-6393-11e8-b7cc-42010a800002",
             "kind": kind,
             "resource": resource,
             "requestKind": kind,
             "requestResource": resource,
-            "name": meta.name.as_deref().unwrap_or_default(),
-            "namespace": meta.namespace.as_deref().unwrap_or_default(),
-            "operation": operation,
-            "userInfo": { "username": "somebody", "groups": ["system:authenticated"] },
-            "object": new.map(typed),
-            "oldObject": old.map(typed),
+            "name": self.name,
+            "namespace": self.namespace,
+            "operation": self.operation,
+            "userInfo": { "username": self.user, "groups": ["system:authenticated"] },
+            "object": self.object,
+            "oldObject": self.old_object,
             "dryRun": false,
             "options": { "apiVersion": "meta.k8s.io/v1", "kind": options },
-        },
-    })
+        });
+        if !self.subresource.is_empty() {
+            request["subResource"] = json!(self.subresource);
+        }
+        json!({ "apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request })
+    }
 }
 
 /// An object as the API server sends it.
@@ -172,7 +209,7 @@ async fn ask(manager: &Manager, path: &str, review: &Value) -> Option<Value> {
 
 impl Admitted {
     /// A request that no webhook has answered yet.
-    fn of(review: &Value) -> Self {
+    pub(crate) fn of(review: &Value) -> Self {
         Self {
             allowed: true,
             object: review["request"]["object"].clone(),
@@ -182,7 +219,7 @@ impl Admitted {
         }
     }
 
-    fn take(&mut self, mut answer: Value) {
+    pub(crate) fn take(&mut self, mut answer: Value) {
         let texts: Vec<String> =
             serde_json::from_value(answer["warnings"].take()).unwrap_or_default();
         self.warnings.extend(texts);

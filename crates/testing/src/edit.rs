@@ -1,9 +1,13 @@
-//! Edits of stored objects.
+//! Writes of a test, which is the user of the cluster.
 
 use manager::Object;
 use serde_json::Value;
 
-use super::fake::{FakeApi, path};
+use super::{
+    fake::{FakeApi, path},
+    gate::Decided,
+    server::Path,
+};
 
 impl FakeApi {
     /// Changes an object, like `kubectl edit`. Only the fields that `change` changes are written, also those of the
@@ -18,13 +22,11 @@ impl FakeApi {
         let before = json(&object);
         change(&mut object);
         let (after, path) = (json(&object), path::<K>(namespace, name));
-        self.change(|objects| {
-            let mut stored = objects.get(&path).cloned().unwrap_or_default();
-            carry_over(&before, after, &mut stored);
-            // The server counts.
-            stored["metadata"]["generation"] = Value::Null;
-            objects.put(&path, stored);
-        });
+        let mut stored = self.stored(&path).unwrap_or_default();
+        carry_over(&before, after, &mut stored);
+        // The server counts.
+        stored["metadata"]["generation"] = Value::Null;
+        self.write(&path, stored);
     }
 }
 
@@ -42,5 +44,33 @@ fn carry_over(before: &Value, after: Value, to: &mut Value) {
             }
         }
         (_, after, to) => *to = after,
+    }
+}
+
+impl FakeApi {
+    /// An object as it is stored.
+    pub(crate) fn stored(&self, path: &Path) -> Option<Value> {
+        self.change_quietly(|objects| objects.get(path).cloned())
+    }
+
+    /// Stores an object as it is, unless that is rejected.
+    pub(crate) fn write(&self, path: &Path, object: Value) {
+        if let Ok(Some(object)) = self.passed(path, Some(object)) {
+            self.change(|objects| objects.put(path, object));
+        }
+    }
+
+    /// Deletes an object, unless that is rejected.
+    pub(crate) fn remove(&self, path: &Path) {
+        if self.passed(path, None).is_ok() {
+            self.change(|objects| objects.delete_now(path));
+        }
+    }
+
+    fn passed(&self, path: &Path, object: Option<Value>) -> Decided {
+        match self.gate() {
+            Some(gate) => gate.decide(path, object),
+            None => Ok(object),
+        }
     }
 }

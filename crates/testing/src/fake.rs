@@ -27,12 +27,13 @@ use tower::Service;
 
 use super::{
     content::{Content, line, response},
+    gate::Gate,
     query::parameters,
-    server::{Call, ErrorResponse, Objects, Path, Watch},
+    server::{Admission, Call, ErrorResponse, Objects, Path, Watch},
 };
 
 /// How often a watch is sent a bookmark.
-const BOOKMARKS: Duration = Duration::from_secs(60);
+pub(crate) const BOOKMARKS: Duration = Duration::from_secs(60);
 
 /// A fake API server in memory, for unit tests. A test sets and reads its objects directly, and a reconciler uses it
 /// through an ordinary client.
@@ -45,8 +46,8 @@ const BOOKMARKS: Duration = Duration::from_secs(60);
 /// one it treats lists as atomic, sets no defaults, and accepts everything.
 ///
 /// It rejects what it does not implement: strategic merge patches, conversion between versions, other subresources,
-/// selectors of other fields, tables. It calls no webhooks, permits every request, and
-/// does not require that a namespace exists.
+/// selectors of other fields, tables. It permits every request, calls no webhooks except in a simulation, and does not
+/// require that a namespace exists.
 #[derive(Clone, Debug)]
 pub struct FakeApi {
     state: Arc<Mutex<State>>,
@@ -63,6 +64,7 @@ impl Default for FakeApi {
                 objects: Objects::new(),
                 requests: Vec::new(),
                 cut_off: false,
+                gate: None,
             })),
             changed: watch::Sender::new(()),
             clock: Clock::for_tests(),
@@ -75,6 +77,7 @@ struct State {
     objects: Objects,
     requests: Vec<String>,
     cut_off: bool,
+    gate: Option<Gate>,
 }
 
 impl FakeApi {
@@ -99,7 +102,7 @@ impl FakeApi {
 
     /// Registers a kind with the server, like `kubectl apply` of its definition (CRD): its schema, its lists, its scope, and
     /// whether it has a status subresource. Only needed if the test depends on these. From then on, writes are pruned, get
-    /// defaults, and are rejected if the schema does not allow them; rules in CEL, patterns and formats are not evaluated.
+    /// defaults, and are rejected if the schema does not allow them; rules in CEL are not evaluated.
     /// [`put`](Self::put) stores an object even if it is invalid.
     ///
     /// # Panics
@@ -139,15 +142,9 @@ impl FakeApi {
         value["apiVersion"] = json!(K::api_version(&()));
         value["kind"] = json!(K::kind(&()));
         let path = path::<K>(namespace, name);
-        let mut state = self.lock();
-        assert!(
-            state.objects.serves(&path),
-            "{} is not installed",
-            K::kind(&())
-        );
-        state.objects.put(&path, value);
-        drop(state);
-        self.changed.send_replace(());
+        let is_served = self.lock().objects.serves(&path);
+        assert!(is_served, "{} is not installed", K::kind(&()));
+        self.write(&path, value);
     }
 
     /// The stored object, without its managed fields. For a cluster-scoped kind, `namespace` is ignored.
@@ -185,8 +182,7 @@ impl FakeApi {
     /// Deletes an object, like `kubectl delete`: with finalizers it stays, marked as deleted. Its dependents are
     /// deleted too.
     pub fn delete<K: Object>(&self, namespace: &str, name: &str) {
-        self.lock().objects.delete_now(&path::<K>(namespace, name));
-        self.changed.send_replace(());
+        self.remove(&path::<K>(namespace, name));
     }
 
     /// The requests so far, as `METHOD /path`.
@@ -279,6 +275,7 @@ impl FakeApi {
             accept: header(ACCEPT),
             agent: header(USER_AGENT),
             body: serde_json::from_slice(&body).unwrap_or_default(),
+            admission: Admission::default(),
         })
     }
 
@@ -294,7 +291,6 @@ impl FakeApi {
     }
 
     /// Reads what is stored, or changes it without notifying anyone.
-    #[cfg(feature = "simulate")]
     pub(crate) fn change_quietly<R>(&self, change: impl FnOnce(&mut Objects) -> R) -> R {
         change(&mut self.lock().objects)
     }
@@ -303,6 +299,16 @@ impl FakeApi {
     #[cfg(feature = "simulate")]
     pub(crate) fn changes(&self) -> watch::Receiver<()> {
         self.changed.subscribe()
+    }
+
+    /// From now on, the user's writes pass a gate.
+    #[cfg(feature = "simulate")]
+    pub(crate) fn set_gate(&self, gate: Gate) {
+        self.lock().gate = Some(gate);
+    }
+
+    pub(crate) fn gate(&self) -> Option<Gate> {
+        self.lock().gate.clone()
     }
 
     /// Changes what is stored, and notifies those who watch it.

@@ -86,6 +86,7 @@ mod content;
 mod deployment;
 mod edit;
 mod fake;
+mod gate;
 mod invented;
 mod jobs;
 mod kubelet;

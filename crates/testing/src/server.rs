@@ -1,5 +1,6 @@
 //! The request handling of [`FakeApi`](super::FakeApi).
 
+mod admission;
 mod answer;
 mod check;
 mod delete;
@@ -23,8 +24,11 @@ use std::collections::BTreeMap;
 use hyper::{Method, StatusCode};
 use serde_json::{Value, json};
 
+#[cfg(feature = "simulate")]
+pub(super) use self::admission::Reviewed;
 use self::kinds::Kind;
 pub(super) use self::{
+    admission::Admission,
     answer::{Answer, ErrorResponse},
     patch::json_patch,
     path::Path,
@@ -43,6 +47,7 @@ pub(super) struct Call {
     /// The user agent.
     pub(super) agent: String,
     pub(super) body: Value,
+    pub(super) admission: Admission,
 }
 
 impl Call {

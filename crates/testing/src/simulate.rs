@@ -6,7 +6,9 @@
 //! plan gives the same history.
 
 mod actors;
+mod admitted;
 mod by_hand;
+mod configured;
 mod explore;
 mod external;
 mod failover;
@@ -30,6 +32,7 @@ mod story;
 mod tests;
 mod trace;
 mod tried;
+mod webhooks;
 mod wire;
 mod world;
 
@@ -106,6 +109,7 @@ pub fn simulate(register: impl Fn(&mut Manager) + Send + Sync + 'static) -> Simu
             register: Arc::new(register),
             crds: Vec::new(),
             permissions: None,
+            webhooks: Vec::new(),
             world: Vec::new(),
             objects: Vec::new(),
             steps: Vec::new(),

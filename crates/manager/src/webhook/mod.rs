@@ -74,6 +74,6 @@ pub use self::{
 };
 pub(crate) use self::{
     review::GroupVersionKind,
-    serve::{Call, Task, Webhooks, handler},
+    serve::{Call, Registered, Task, Webhooks, handler},
     versions::Conversions,
 };

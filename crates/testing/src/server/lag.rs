@@ -77,7 +77,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::query::parameters;
+    use crate::{query::parameters, server::Admission};
 
     fn oldest(query: &str) -> Option<u64> {
         let call = Call {
@@ -88,6 +88,7 @@ mod tests {
             accept: String::new(),
             agent: String::new(),
             body: Value::Null,
+            admission: Admission::default(),
         };
         call.oldest()
     }

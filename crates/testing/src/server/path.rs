@@ -84,7 +84,7 @@ impl Path {
         found.map_or("", |(group, _)| group)
     }
 
-    pub(super) fn version(&self) -> &str {
+    pub(crate) fn version(&self) -> &str {
         let api_version = self.api_version();
         api_version.rsplit('/').next().unwrap_or(api_version)
     }

@@ -53,7 +53,6 @@ impl Objects {
         }
         let mut object = fresh(&call.body, kind, &path);
         complete(&mut object, kind);
-        validate(&path, kind, &object)?;
         let mut owners = Owners::default();
         let (manager, now) = (call.manager(false), self.now());
         owners.update(
@@ -64,6 +63,7 @@ impl Objects {
             ignored(kind, ""),
             &now,
         );
+        let object = admitted_new(call, kind, &path, object)?;
         let object = self.store(&path, kind, Stored { object, owners });
         Ok((StatusCode::CREATED, call.shown(object)))
     }
@@ -178,7 +178,7 @@ impl Objects {
             None => {
                 let mut object = fresh(&applied, kind, &path);
                 complete(&mut object, kind);
-                validate(&path, kind, &object)?;
+                let object = admitted_new(call, kind, &path, object)?;
                 let object = self.store(&path, kind, Stored { object, owners });
                 Ok((StatusCode::CREATED, call.shown(object)))
             }
@@ -247,7 +247,9 @@ impl Objects {
         }
         let mut object = split(&call.path, kind, &stored.object, changed.clone());
         check_deletion(&path, kind, &stored.object, &object, changed)?;
-        validate(&path, kind, &object)?;
+        let split = |changed| split(&call.path, kind, &stored.object, changed);
+        object = call.admission.changed(kind, split).unwrap_or(object);
+        validate(call, &path, kind, &object)?;
         if kind.generation && bumps(kind, &stored.object, &object) {
             let generation = old["generation"].as_i64().unwrap_or_default() + 1;
             object["metadata"]["generation"] = json!(generation);
@@ -273,9 +275,26 @@ fn complete(object: &mut Value, kind: &Kind) {
     }
 }
 
-/// Rejects an object that does not match its definition.
-fn validate(path: &Path, kind: &Kind, object: &Value) -> Result<(), ErrorResponse> {
-    let Some(schema) = &kind.schema else {
+/// A new object, as webhooks have left it.
+fn admitted_new(
+    call: &Call,
+    kind: &Kind,
+    path: &Path,
+    object: Value,
+) -> Result<Value, ErrorResponse> {
+    let fresh = |object: Value| {
+        let mut object = fresh(&object, kind, path);
+        complete(&mut object, kind);
+        object
+    };
+    let object = call.admission.changed(kind, fresh).unwrap_or(object);
+    validate(call, path, kind, &object)?;
+    Ok(object)
+}
+
+/// Rejects an object that does not match its definition, once webhooks were asked.
+fn validate(call: &Call, path: &Path, kind: &Kind, object: &Value) -> Result<(), ErrorResponse> {
+    let Some(schema) = kind.schema.as_ref().filter(|_| !call.admission.is_pending) else {
         return Ok(());
     };
     match &schema::problems(object, schema)[..] {

@@ -11,7 +11,7 @@ use crate::{
     FakeApi,
     jobs::JobEnds,
     kubelet,
-    server::{Call, Path},
+    server::{Admission, Call, Path},
 };
 
 /// How long the garbage collector takes to notice that an owner is gone.
@@ -83,6 +83,7 @@ fn act(api: &FakeApi, plural: &str, object: &Value, jobs: &JobEnds) {
         accept: String::new(),
         agent: String::new(),
         body: json!({ "status": status }),
+        admission: Admission::default(),
     };
     api.answer(&call);
 }

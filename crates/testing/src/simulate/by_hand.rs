@@ -2,21 +2,16 @@
 
 use serde_json::{Value, json};
 
-use crate::server::{Objects, Path};
-
-/// Puts back what the user has written of an object: neither its status nor its finalizers.
-pub(super) fn restore(objects: &mut Objects, path: &Path, mut before: Value) {
-    let Some(now) = objects.get(path).cloned() else {
-        return;
-    };
+/// An object with what the user has written of it before: neither its status nor its finalizers.
+pub(super) fn restored(now: &Value, mut before: Value) -> Value {
     let mut meta = now["metadata"].clone();
     for field in ["labels", "annotations"] {
         copy(field, &before["metadata"], &mut meta);
     }
     copy("generation", &Value::Null, &mut meta);
     before["metadata"] = meta;
-    copy("status", &now, &mut before);
-    objects.put(path, before);
+    copy("status", now, &mut before);
+    before
 }
 
 /// Makes a field of one object what it is in another, or absent.

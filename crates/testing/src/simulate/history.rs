@@ -43,6 +43,10 @@ pub(super) struct History {
     pub(super) steps: Vec<usize>,
     /// Which of these steps have changed nothing but the objects.
     pub(super) undoable: Vec<bool>,
+    /// What webhooks have rejected of the user's writes.
+    pub(super) rejected: Vec<String>,
+    /// What the author should know.
+    pub(super) notes: Vec<String>,
     pub(super) panics: u64,
     /// The first of these.
     pub(super) panicked: Option<String>,

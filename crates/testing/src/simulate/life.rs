@@ -9,7 +9,7 @@ use serde_json::Value;
 use tokio::runtime::Builder;
 
 use super::{
-    by_hand::{corrupt, restore},
+    by_hand::{corrupt, restored},
     history::{Broken, History},
     panics,
     plan::{Plan, What},
@@ -79,7 +79,9 @@ impl World {
         let what = "the user takes that back".to_owned();
         self.wire.tell(Happened::Fault(what));
         for (path, object) in before {
-            self.api.change(|objects| restore(objects, &path, object));
+            if let Some(now) = self.api.stored(&path) {
+                self.api.write(&path, restored(&now, object));
+            }
         }
         self.rest().await
     }
@@ -225,6 +227,8 @@ fn ended(mut world: World, broken: Option<Broken>) -> History {
     }
     let unled = state.unled.take().map(|what| (Oracle::Leads, what));
     history.broken = history.broken.or(unled);
+    history.rejected = std::mem::take(&mut state.rejected);
+    history.notes = std::mem::take(&mut state.notes).into_iter().collect();
     history.denied = state.denied.take();
     history.events = std::mem::take(&mut state.events);
     history.kinds = state.kinds.iter().cloned().collect();

@@ -102,7 +102,8 @@ pub(super) fn check(
 
 /// The first state at rest that differs from that without faults.
 fn at_rest(reference: &Reference, plan: &Plan, history: &History) -> Option<Finding> {
-    if history.deleted_early {
+    // What the user could not write is not in the state.
+    if history.deleted_early || history.rejected != reference.history.rejected {
         return None;
     }
     let wanted = &reference.history.states;

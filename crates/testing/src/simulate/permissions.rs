@@ -144,7 +144,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::server::Path;
+    use crate::server::{Admission, Path};
 
     fn call(method: Method, path: &str, media_type: &str) -> Call {
         Call {
@@ -155,6 +155,7 @@ mod tests {
             accept: String::new(),
             agent: String::new(),
             body: Value::Null,
+            admission: Admission::default(),
         }
     }
 

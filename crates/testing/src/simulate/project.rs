@@ -9,7 +9,7 @@ use anyhow::Context as _;
 use manager::harness::ReconciledKind;
 use serde_json::Value;
 
-use super::permissions::Permissions;
+use super::{configured::Configured, permissions::Permissions};
 use crate::server::Path;
 
 /// What was read of a project.
@@ -19,6 +19,7 @@ pub(super) struct Project {
     pub(super) samples: Vec<Value>,
     /// `None` without a role.
     pub(super) permissions: Option<Permissions>,
+    pub(super) webhooks: Vec<Configured>,
 }
 
 impl Project {
@@ -47,10 +48,17 @@ impl Project {
         } else {
             None
         };
+        let manifests = config.join("webhook/manifests.yaml");
+        let webhooks = if manifests.is_file() {
+            Configured::all(&documents(&manifests)?)
+        } else {
+            Vec::new()
+        };
         Ok(Self {
             definitions,
             samples,
             permissions,
+            webhooks,
         })
     }
 
@@ -149,11 +157,16 @@ mod tests {
              apiVersion: crew.example.com/v2\nkind: Captain\nmetadata: {name: ahab}\n",
         );
         write("config/rbac/role.yaml", "kind: ClusterRole\nrules: []\n");
+        write(
+            "config/webhook/manifests.yaml",
+            "# A comment.\nkind: MutatingWebhookConfiguration\nwebhooks: [{name: a}]\n---\nkind: ValidatingWebhookConfiguration\n",
+        );
 
         let project = Project::read(folder.path()).unwrap();
 
         assert_eq!(project.definitions.len(), 1);
         assert!(project.permissions.is_some());
+        assert_eq!(project.webhooks.len(), 1);
         let captains = ReconciledKind {
             api_version: "crew.example.com/v1".to_owned(),
             name: "Captain".to_owned(),

@@ -209,7 +209,7 @@ impl Replica {
         }
         let before = api.change_quietly(|objects| objects.version());
         let action = self.action(call);
-        let mut answer = Ok(api.answer(call));
+        let mut answer = Ok(wire.answer(call).await);
         let changed = api.change_quietly(|objects| objects.version()) != before;
         let mut text = answer
             .as_ref()

@@ -16,7 +16,7 @@ use super::{
     scenario::{Scenario, Settings},
     tried::Tried,
 };
-use crate::FakeApi;
+use crate::{FakeApi, server::schema};
 
 /// The environment variable with a plan to replay, or the time to go on for.
 pub(super) const VARIABLE: &str = "KBR_SIMULATE";
@@ -128,12 +128,12 @@ fn prepared(mut scenario: Scenario) -> anyhow::Result<(Scenario, Vec<String>)> {
     if scenario.permissions.is_none() {
         scenario.permissions.clone_from(&project.permissions);
     }
+    scenario.webhooks.clone_from(&project.webhooks);
     if scenario.objects.is_empty() {
         for (path, object) in project.samples_of(&kinds(&scenario)?) {
             notes.push(format!("the user creates the sample {path}"));
             let at = path.clone();
-            let create =
-                move |api: &FakeApi| api.change(|objects| objects.put(&at, object.clone()));
+            let create = move |api: &FakeApi| api.write(&at, object.clone());
             scenario.objects.push((path, Arc::new(create)));
         }
     }
@@ -142,6 +142,12 @@ fn prepared(mut scenario: Scenario) -> anyhow::Result<(Scenario, Vec<String>)> {
         "nothing to simulate: the project has no sample of the controllers' kinds\n\
          help: `.object(&captain)` adds an object that the user creates"
     );
+    for crd in &scenario.crds {
+        if let Some(what) = schema::unchecked(crd) {
+            let name = crd["metadata"]["name"].as_str().unwrap_or_default();
+            notes.push(format!("{what} of {name} are not evaluated"));
+        }
+    }
     for (pattern, reason) in &scenario.skipped {
         notes.push(format!("`{pattern}` is not tried: {reason}"));
     }

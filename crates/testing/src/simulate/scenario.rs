@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use manager::Manager;
 use serde_json::Value;
 
-use super::{permissions::Permissions, state::State};
+use super::{configured::Configured, permissions::Permissions, state::State};
 use crate::{FakeApi, jobs::JobEnds, server::Path};
 
 pub(super) type Register = Arc<dyn Fn(&mut Manager) + Send + Sync>;
@@ -56,6 +56,8 @@ pub(super) struct Scenario {
     pub(super) crds: Vec<Value>,
     /// What the operator's role allows, if there is one.
     pub(super) permissions: Option<Permissions>,
+    /// The webhooks in the project's configurations.
+    pub(super) webhooks: Vec<Configured>,
     /// What exists beforehand.
     pub(super) world: Vec<Step>,
     /// What the user creates.

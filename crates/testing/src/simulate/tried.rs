@@ -82,21 +82,19 @@ impl<'a> Tried<'a> {
         let mut scenario = (*self.scenario).clone();
         let title = change.title();
         let step = move |api: &FakeApi| {
-            api.change(|objects| {
-                let Some(mut object) = objects.get(&path).cloned() else {
-                    return;
-                };
-                change.make(&mut object);
-                // The server counts.
-                object["metadata"]["generation"] = Value::Null;
-                objects.put(&path, object);
-            });
+            let Some(mut object) = api.stored(&path) else {
+                return;
+            };
+            change.make(&mut object);
+            // The server counts.
+            object["metadata"]["generation"] = Value::Null;
+            api.write(&path, object);
         };
         scenario.steps = vec![(title, Arc::new(step))];
         let explored = Self::new(Arc::new(scenario), self.seed, self.test, &mut Vec::new());
         let history = &explored.reference.history;
-        // An operator rejects a spec with an error, not with a panic.
-        if !history.failing.is_empty() && history.panics == 0 {
+        // An operator rejects a spec with a webhook or an error, not with a panic.
+        if !history.rejected.is_empty() || !history.failing.is_empty() && history.panics == 0 {
             return Ok(None);
         }
         explored.check_reference(&Plan(vec![Fault {
@@ -172,6 +170,7 @@ fn reference(scenario: &Arc<Scenario>, seed: u64) -> (Reference, Vec<String>) {
         };
         return (reference, notes);
     }
+    notes.extend(first.notes.iter().chain(&first.rejected).cloned());
     let (again, other) = (run(seed), run(seed + 1));
     if let Some((one, two)) = first_difference(&first, &again) {
         notes.push(format!(

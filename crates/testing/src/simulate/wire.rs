@@ -18,6 +18,7 @@ use super::{
     replicas::Replicas,
     scenario::Scenario,
     trace::{Event, Happened},
+    webhooks::Webhooks,
 };
 use crate::{
     content::line,
@@ -74,6 +75,12 @@ pub(super) struct State {
     /// The first invariant that did not hold.
     pub(super) violated: Option<String>,
     pub(super) latency: Option<Random>,
+    /// The webhooks of the process that started last.
+    pub(super) webhooks: Option<Webhooks>,
+    /// What they have rejected of the user's writes.
+    pub(super) rejected: Vec<String>,
+    /// What the author should know.
+    pub(super) notes: BTreeSet<String>,
     /// The last version that the watches have seen.
     delivered: u64,
 }
@@ -204,7 +211,7 @@ impl Wire {
         });
         for (path, object) in recreated {
             self.tell(Happened::Action(format!("the user creates {path} again")));
-            self.0.api.change(|objects| objects.put(&path, object));
+            self.0.api.write(&path, object);
         }
         self.check_invariants();
     }
@@ -336,7 +343,7 @@ impl Wire {
         }
         for path in self.0.scenario.objects.iter().map(|(path, _)| path) {
             self.tell(Happened::Action(format!("the user deletes {path}")));
-            self.0.api.change(|objects| objects.delete_now(path));
+            self.0.api.remove(path);
         }
     }
 
@@ -361,7 +368,7 @@ impl Wire {
                 meta.retain(|field, _| ["name", "namespace", "labels"].contains(&field.as_str()));
             }
             self.lock().recreated.push((path.clone(), object));
-            self.0.api.change(|objects| objects.delete_now(path));
+            self.0.api.remove(path);
         }
     }
 }

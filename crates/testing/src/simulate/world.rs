@@ -10,7 +10,7 @@ use std::{
 
 use manager::{
     Manager, Options,
-    harness::{self, Clock, Controllers},
+    harness::{self, Clock, Controllers, Hooks},
 };
 use tokio::{
     task::{AbortHandle, JoinHandle},
@@ -26,10 +26,12 @@ use super::{
     scenario::{Oracle, Scenario},
     state::{self, State},
     trace::Happened,
+    webhooks::Webhooks,
     wire::{MOST, Wire},
 };
 use crate::{
     FakeApi,
+    gate::Gate,
     server::{Objects, Path},
 };
 
@@ -123,6 +125,11 @@ impl World {
             crds.for_each(|crd| objects.define(crd.clone()));
         });
         let wire = Wire::new(&api, plan, scenario);
+        let weak = Arc::downgrade(&wire.0);
+        api.set_gate(Gate::new(move |path, object| match weak.upgrade() {
+            Some(shared) => Wire(shared).admit_user(path, object),
+            None => Ok(object),
+        }));
         external::enter(Some(wire.clone()));
         scenario.services.iter().for_each(|service| service.reset());
         let mut actors = vec![
@@ -159,6 +166,8 @@ impl World {
         if self.plan.has_replicas() {
             replicas::elect(&mut options, self.plan.is_warm());
         }
+        // Here, the API server needs no TLS to ask them.
+        options.enable_webhooks = false;
         let address = "0".parse();
         options.health_probe_bind_address = address.map_err(|error| (Oracle::Runs, error))?;
         let connection = Replica::start(&self.wire);
@@ -166,6 +175,12 @@ impl World {
         let mut manager: Manager =
             harness::manager(options, "test.example.com", &connection, self.clock.clone());
         (self.scenario.register)(&mut manager);
+        let (webhooks, notes) = Webhooks::new(Hooks::of(&manager), &self.scenario.webhooks);
+        {
+            let mut state = self.wire.lock();
+            state.webhooks = Some(webhooks);
+            state.notes.extend(notes);
+        }
         let controllers = Controllers::of(&manager);
         let controllers = controllers.map_err(|error| (Oracle::Runs, format!("{error:#}")))?;
         self.processes.push(Process {

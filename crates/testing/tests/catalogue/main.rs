@@ -20,3 +20,4 @@ mod spec;
 mod stale;
 mod story;
 mod waiting;
+mod webhooks;
