@@ -61,11 +61,25 @@ impl Delegate {
     }
 
     /// Creates the migration, or finds that of an earlier process; waits for its end, and deletes it.
+    ///
+    /// Where a request fails that may succeed later, such as one whose answer is lost, it begins again for a while: the
+    /// migration may exist, and no one else would delete it.
     pub(super) async fn run(&self) -> Outcome {
-        match self.outcome().await {
-            Ok(outcome) => outcome,
-            // The API server has no such kind, or the operator has no permission.
-            Err(error) => Outcome::Failed(chain(&error)),
+        let began = Instant::now();
+        loop {
+            let error = match self.outcome().await {
+                Ok(outcome) => return outcome,
+                Err(error) => error,
+            };
+            if is_final(&error) {
+                return Outcome::Failed(chain(&error));
+            }
+            if began.elapsed() >= UNATTENDED {
+                // It failed before, so this may fail, too.
+                let _ = self.delete().await;
+                return Outcome::Failed(chain(&error));
+            }
+            sleep(PERIOD).await;
         }
     }
 
@@ -127,6 +141,14 @@ impl Delegate {
             Err(error) => Err(error),
         }
     }
+}
+
+/// Whether a request would fail again: the API server has no such kind, or the operator has no permission.
+fn is_final(error: &kube::Error) -> bool {
+    let kube::Error::Api(status) = error else {
+        return false;
+    };
+    (400..500).contains(&status.code) && ![409, 429].contains(&status.code)
 }
 
 /// The end of a migration on which nothing has worked since `idle`; `None` if that is not long ago.

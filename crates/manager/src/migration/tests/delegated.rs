@@ -69,6 +69,22 @@ async fn the_operator_rewrites_the_objects_if_nothing_else_does() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_request_that_fails_once_leaves_no_migration_behind() {
+    for method in ["GET", "DELETE"] {
+        let mut cluster = Harness::new(10, move |line, before| {
+            let here = line.starts_with(method) && line.contains(PATH);
+            // The first GET finds nothing.
+            let fails = here && before == usize::from(method == "GET");
+            fails.then(|| status(500, "it failed"))
+        });
+        cluster.start_with(|_| ());
+        cluster.until_done().await;
+        assert_eq!(cluster.rewrites(), 10, "{method}");
+        assert_eq!(migrations(&cluster), Vec::<Value>::new(), "{method}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_migration_to_an_earlier_state_of_the_crd_does_not_count() {
     let mut cluster = Harness::healthy(10);
     cluster.start_with(|_| ());
