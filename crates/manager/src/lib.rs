@@ -97,6 +97,7 @@ mod client;
 mod config;
 mod connect;
 mod controller;
+mod defects;
 mod dynamic;
 mod error;
 mod events;

@@ -24,6 +24,7 @@ use crate::{
         streaming,
         written::Withdrawn,
     },
+    defects::{self, Defect},
     key::Key,
 };
 
@@ -239,6 +240,9 @@ impl<K: Cached> Cache<K> {
             }
             state.beside(namespace, listed)
         };
+        if defects::has(Defect::KeepsAbsent) {
+            return;
+        }
         for key in &gone {
             self.removed(key, |state| state.deliver_absence(key, at));
         }

@@ -18,6 +18,7 @@ use crate::{
         reconcile::Reconciler,
         retry::Retry,
     },
+    defects::{self, Defect},
     key::Key,
     logs::SPANS,
     simulated::random,
@@ -83,7 +84,9 @@ impl<K: Object> AnyController for Reconciler<K> {
     fn lead(&self) {
         // In this order: a change in between is enqueued twice rather than never.
         self.core.queue.open();
-        self.core.queue.add_all(self.core.cache.keys());
+        if !defects::has(Defect::ForgetsKnown) {
+            self.core.queue.add_all(self.core.cache.keys());
+        }
     }
 
     fn run(self: Arc<Self>, stop: CancellationToken) -> BoxFuture<'static, ()> {

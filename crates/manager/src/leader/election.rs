@@ -19,6 +19,7 @@ use kube::{
 use tokio::time::{sleep, timeout};
 
 use crate::{
+    defects::{self, Defect},
     error::chain,
     leader::{clock::Instant, fence::Fence},
     simulated::{self, random},
@@ -129,7 +130,10 @@ impl Elector {
                 Err(_) => tracing::warn!(?limit, "cannot renew the lease in time"),
             }
             if Instant::now() >= deadline {
-                break;
+                if !defects::has(Defect::GoesOn) {
+                    break;
+                }
+                deadline = self.led_from(Instant::now());
             }
         }
         self.fence.fall();
@@ -242,6 +246,9 @@ impl Elector {
             .lease_duration_seconds
             .and_then(|seconds| u64::try_from(seconds).ok());
         let lasts = lasts.map_or(self.election.lease_duration, Duration::from_secs);
+        if defects::has(Defect::TakesLease) {
+            return false;
+        }
         let unchanged_for = self.observed.as_ref().map(|(_, at)| at.elapsed());
         unchanged_for.is_none_or(|unchanged| unchanged < lasts)
     }

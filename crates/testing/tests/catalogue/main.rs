@@ -4,10 +4,12 @@
 
 mod anvil;
 mod crash;
+mod defects;
 mod deletion;
 mod explored;
 mod external;
 mod failover;
+mod features;
 mod fleet;
 mod kinds;
 mod lagging;
