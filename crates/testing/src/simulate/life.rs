@@ -96,14 +96,14 @@ impl World {
         Ok(())
     }
 
-    /// Whether all that has changed since a version are the objects of the user.
+    /// Whether objects of the user have changed since a version, and nothing else.
     fn is_undoable(&self, version: u64) -> bool {
         let objects = self.scenario.objects.iter();
         let own: Vec<_> = objects.map(|(path, _)| path.url()).collect();
         let changed = self
             .api
             .change_quietly(|objects| objects.urls_since(version));
-        changed.iter().all(|url| own.contains(url))
+        !changed.is_empty() && changed.iter().all(|url| own.contains(url))
     }
 
     /// The objects of the user as they are now; to put them back.

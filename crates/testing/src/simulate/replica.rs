@@ -171,6 +171,7 @@ impl Replica {
                 kind,
                 watch,
                 lines: sender,
+                bookmarked: Instant::now(),
                 lags: call.oldest().is_some(),
             });
         }

@@ -22,7 +22,7 @@ use super::{
 };
 use crate::{
     content::line,
-    fake::FakeApi,
+    fake::{BOOKMARKS, FakeApi},
     random::Random,
     server::{Objects, Path, Watch},
 };
@@ -107,12 +107,28 @@ pub(super) struct Subscriber {
     pub(super) kind: String,
     pub(super) watch: Watch,
     pub(super) lines: mpsc::UnboundedSender<Bytes>,
+    /// When it was sent its last bookmark.
+    pub(super) bookmarked: Instant,
     /// Whether it began with a list that may be out of date: then it lags with the API server.
     pub(super) lags: bool,
     /// Whether its connection is dead, which its client cannot see.
     pub(super) is_dead: bool,
     /// When the API server ends it; only if it was asked for a short one.
     pub(super) end: Option<Instant>,
+}
+
+impl Subscriber {
+    /// Sends a bookmark, once a minute.
+    fn bookmark(&mut self) {
+        if self.bookmarked.elapsed() < BOOKMARKS {
+            return;
+        }
+        self.bookmarked = Instant::now();
+        if let Some(bookmark) = self.watch.bookmark() {
+            // The caller has seen the receiver.
+            let _ = self.lines.send(line(&bookmark));
+        }
+    }
 }
 
 impl Wire {
@@ -192,6 +208,7 @@ impl Wire {
                     // The receiver was there above.
                     let _ = one.lines.send(line(&event));
                 }
+                one.bookmark();
                 true
             });
             // One may have to go before another can.

@@ -113,6 +113,21 @@ pub fn pair_in(
     }
 }
 
+/// An operator without a bug is clean.
+#[track_caller]
+pub fn clean(simulation: Simulation) {
+    let simulation = simulation.histories(histories());
+    let simulation = if is_quick() {
+        simulation.skip("failover", "it is tried before a release")
+    } else {
+        simulation
+    };
+    match simulation.check() {
+        Ok(summary) => println!("{summary}"),
+        Err(story) => panic!("it is suspected: {story}"),
+    }
+}
+
 /// How many histories a twin has: 300 before a release, as by default, and fewer for each change.
 pub fn histories() -> usize {
     let given = std::env::var("KBR_HISTORIES").ok();
