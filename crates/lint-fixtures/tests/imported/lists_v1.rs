@@ -16,11 +16,11 @@
 
 use std::collections::BTreeMap;
 
-use kube::CustomResource;
+use kube::{CustomResource, KubeSchema};
 use schemars::{JsonSchema, json_schema};
 use serde::{Deserialize, Serialize};
 
-#[derive(CustomResource, Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(CustomResource, Clone, Debug, Default, PartialEq, Serialize, Deserialize, KubeSchema)]
 #[kube(
     group = "crew.example.com",
     version = "v1",
@@ -35,7 +35,8 @@ use serde::{Deserialize, Serialize};
 )]
 #[serde(rename_all = "camelCase")]
 pub struct PortSpec {
-    #[schemars(with = "Vec<Atomic>", extend("x-kubernetes-list-type" = "atomic"))]
+    #[schemars(with = "Vec<Atomic>")]
+    #[x_kube(merge_strategy = ListMerge::Atomic)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub atomic: Option<Vec<Atomic>>,
 
@@ -52,17 +53,13 @@ pub struct PortSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deep: Option<Vec<Vec<Deep>>>,
 
-    #[schemars(with = "BTreeMap<String, String>", extend("x-kubernetes-map-type" = "granular"))]
+    #[schemars(with = "BTreeMap<String, String>")]
+    #[x_kube(merge_strategy = MapMerge::Granular)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub granular: Option<BTreeMap<String, String>>,
 
-    #[schemars(
-        with = "Vec<Keyed>",
-        extend(
-            "x-kubernetes-list-map-keys" = ["name", "protocol"],
-            "x-kubernetes-list-type" = "map"
-        )
-    )]
+    #[schemars(with = "Vec<Keyed>")]
+    #[x_kube(merge_strategy = ListMerge::Map(vec!["name".into(), "protocol".into()]))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub keyed: Option<Vec<Keyed>>,
 
@@ -74,7 +71,8 @@ pub struct PortSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub selector: Option<Selector>,
 
-    #[schemars(with = "Vec<String>", extend("x-kubernetes-list-type" = "set"))]
+    #[schemars(with = "Vec<String>")]
+    #[x_kube(merge_strategy = ListMerge::Set)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub set: Option<Vec<String>>,
 }

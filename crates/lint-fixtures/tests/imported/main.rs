@@ -8,6 +8,8 @@
     reason = "generated types"
 )]
 
+mod known_types;
+
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
@@ -37,6 +39,7 @@ fixtures! {
     embedded: embedded_v1 => Crate;
     enums: enums_v1 => Signal;
     formats: formats_v1 => Anchor;
+    known: known_v1 => Berth;
     large: large_v1 => Net;
     lists: lists_v1 => Port;
     maps: maps_v1 => Deck;
@@ -99,6 +102,15 @@ fn the_definition_of_the_types_is_that_of_the_fixture() {
         let difference = difference("", &theirs, &ours);
         assert_eq!(difference, None, "{name}");
     }
+}
+
+#[test]
+fn an_object_without_spec_is_read_unless_the_schema_requires_one() {
+    let object =
+        |kind: &str| json!({ "apiVersion": "crew.example.com/v1", "kind": kind, "metadata": {} });
+    let storm: root_v1::Storm = serde_json::from_value(object("Storm")).unwrap();
+    assert_eq!(storm, root_v1::Storm::default());
+    assert!(serde_json::from_value::<rules_v1::Watch>(object("Watch")).is_err());
 }
 
 /// The definitions of all versions as one.

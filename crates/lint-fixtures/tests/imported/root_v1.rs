@@ -31,6 +31,7 @@ use serde::{Deserialize, Serialize};
     status = "StormStatus",
     derive = "Default",
     derive = "PartialEq",
+    attr = "cfg_attr(true, serde(default))",
     doc = "A `Storm`.",
     schema = "manual"
 )]

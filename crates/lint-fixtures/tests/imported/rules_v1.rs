@@ -14,11 +14,11 @@
     reason = "the names and descriptions are those of the CRD"
 )]
 
-use kube::CustomResource;
+use kube::{CustomResource, KubeSchema};
 use schemars::{JsonSchema, json_schema};
 use serde::{Deserialize, Serialize};
 
-#[derive(CustomResource, Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(CustomResource, Clone, Debug, Default, PartialEq, Serialize, Deserialize, KubeSchema)]
 #[kube(
     group = "crew.example.com",
     version = "v1",
@@ -33,18 +33,10 @@ use serde::{Deserialize, Serialize};
     schema = "manual"
 )]
 #[serde(rename_all = "camelCase")]
-#[schemars(extend(
-    "x-kubernetes-validations" = [{ "rule": "!has(self.to) || self.from < self.to" }]
-))]
+#[x_kube(validation = "!has(self.to) || self.from < self.to")]
 pub struct WatchSpec {
-    #[schemars(
-        with = "String",
-        extend(
-            "x-kubernetes-validations" = [
-                { "message": "is immutable", "rule": "self == oldSelf" }
-            ]
-        )
-    )]
+    #[schemars(with = "String")]
+    #[x_kube(validation = ("self == oldSelf", "is immutable"))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fixed: Option<String>,
 
@@ -58,12 +50,8 @@ pub struct WatchSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub once: Option<Once>,
 
-    #[schemars(
-        with = "String",
-        extend(
-            "x-kubernetes-validations" = [{ "message": "needs an end", "rule": "self != ''" }]
-        )
-    )]
+    #[schemars(with = "String")]
+    #[x_kube(validation = ("self != ''", "needs an end"))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<String>,
 }
@@ -103,18 +91,14 @@ pub struct WatchStatus {
     pub on: Option<bool>,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, KubeSchema)]
 #[serde(rename_all = "camelCase")]
-#[schemars(extend(
-    "x-kubernetes-validations" = [
-        {
-            "fieldPath": ".rank",
-            "messageExpression": "'rank of ' + self.name",
-            "reason": "FieldValueForbidden",
-            "rule": "self.rank >= 0"
-        }
-    ]
-))]
+#[x_kube(
+    validation = Rule::new("self.rank >= 0")
+        .message(Message::Expression("'rank of ' + self.name".into()))
+        .reason(Reason::FieldValueForbidden)
+        .field_path(".rank")
+)]
 pub struct Guard {
     pub name: String,
 
@@ -123,17 +107,13 @@ pub struct Guard {
     pub rank: Option<i64>,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, KubeSchema)]
 #[serde(rename_all = "camelCase")]
-#[schemars(extend(
-    "x-kubernetes-validations" = [
-        {
-            "message": "set once",
-            "optionalOldSelf": true,
-            "rule": "!oldSelf.hasValue() || self == oldSelf.value()"
-        }
-    ]
-))]
+#[x_kube(
+    validation = Rule::new("!oldSelf.hasValue() || self == oldSelf.value()")
+        .message("set once")
+        .optional_old_self(true)
+)]
 pub struct Once {
     #[schemars(with = "String")]
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -14,7 +14,7 @@
     reason = "the names and descriptions are those of the CRD"
 )]
 
-use kube::CustomResource;
+use kube::{CustomResource, KubeSchema};
 use schemars::{JsonSchema, json_schema};
 use serde::{Deserialize, Serialize};
 
@@ -96,16 +96,11 @@ impl JsonSchema for Ship {
     }
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, KubeSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ShipStatus {
-    #[schemars(
-        with = "Vec<Condition>",
-        extend(
-            "x-kubernetes-list-map-keys" = ["type"],
-            "x-kubernetes-list-type" = "map"
-        )
-    )]
+    #[schemars(with = "Vec<Condition>")]
+    #[x_kube(merge_strategy = ListMerge::Map(vec!["type".into()]))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conditions: Option<Vec<Condition>>,
 

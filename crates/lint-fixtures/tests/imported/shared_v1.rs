@@ -16,11 +16,11 @@
 
 use std::collections::BTreeMap;
 
-use kube::CustomResource;
+use kube::{CustomResource, KubeSchema};
 use schemars::{JsonSchema, json_schema};
 use serde::{Deserialize, Serialize};
 
-#[derive(CustomResource, Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(CustomResource, Clone, Debug, Default, PartialEq, Serialize, Deserialize, KubeSchema)]
 #[kube(
     group = "crew.example.com",
     version = "v1",
@@ -48,7 +48,8 @@ pub struct FleetSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flagship: Option<Boat>,
 
-    #[schemars(with = "Boat", extend("description" = null, "x-kubernetes-map-type" = "atomic"))]
+    #[schemars(with = "Boat", extend("description" = null))]
+    #[x_kube(merge_strategy = MapMerge::Atomic)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fourth: Option<Boat>,
 

@@ -29,6 +29,7 @@ use serde::{Deserialize, Serialize};
     status = "serde_json::Value",
     derive = "Default",
     derive = "PartialEq",
+    attr = "cfg_attr(true, serde(default))",
     doc = "A `Tide`.",
     schema = "manual"
 )]

@@ -30,6 +30,7 @@ use serde::{Deserialize, Serialize};
     served = false,
     derive = "Default",
     derive = "PartialEq",
+    attr = "cfg_attr(true, serde(default))",
     doc = "A `Tide`.",
     schema = "manual"
 )]

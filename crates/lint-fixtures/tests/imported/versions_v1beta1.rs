@@ -30,6 +30,7 @@ use serde::{Deserialize, Serialize};
     deprecated = "crew.example.com/v1beta1 Tide is deprecated; use v1",
     derive = "Default",
     derive = "PartialEq",
+    attr = "cfg_attr(true, serde(default))",
     doc = "A `Tide`.",
     schema = "manual"
 )]

@@ -30,6 +30,7 @@ use serde::{Deserialize, Serialize};
     deprecated,
     derive = "Default",
     derive = "PartialEq",
+    attr = "cfg_attr(true, serde(default))",
     doc = "A `Tide`.",
     schema = "manual"
 )]

@@ -120,7 +120,7 @@ pub fn attribute(name: &str, arguments: &[String], indent: usize) -> String {
     }
     let pad = " ".repeat(indent);
     let line = arguments.join(", ");
-    let is_read_by_rustfmt = !line.contains("extend(");
+    let is_read_by_rustfmt = arguments.iter().all(|argument| is_literal(argument));
     let most = if is_read_by_rustfmt && arguments.len() > 1 {
         70
     } else {
@@ -133,6 +133,7 @@ pub fn attribute(name: &str, arguments: &[String], indent: usize) -> String {
     }
     if let [only] = arguments
         && only.contains('\n')
+        && only.starts_with("extend(")
     {
         return format!("{pad}#[{name}({only})]\n");
     }
@@ -140,4 +141,11 @@ pub fn attribute(name: &str, arguments: &[String], indent: usize) -> String {
         "{pad}#[{name}(\n{pad}    {}\n{pad})]\n",
         arguments.join(&format!(",\n{pad}    "))
     )
+}
+
+/// Whether rustfmt understands an argument. It leaves attributes with others as they are.
+fn is_literal(argument: &str) -> bool {
+    let value = argument.split_once(" = ").map_or("", |(_, value)| value);
+    !argument.starts_with("extend(")
+        && !value.starts_with(|first: char| first == '(' || first.is_ascii_uppercase())
 }

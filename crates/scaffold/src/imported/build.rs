@@ -5,9 +5,12 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value, json};
 
 use super::collect::{Groups, Use};
+use super::functions;
+use super::keyword::is_open;
+use super::known::Known;
 use super::model::{Body, Field, Model, Ty, TypeDef};
 use super::names;
-use super::node::{Node, is_open, node};
+use super::node::{Node, node};
 use super::predict::{self, overlay, predict};
 use super::shield;
 
@@ -66,6 +69,13 @@ const TAKEN: &[&str] = &[
     "TryInto",
     "FromIterator",
     "Unpin",
+    // kube's macros import these where they use the fields of a struct.
+    "ListMerge",
+    "MapMerge",
+    "Message",
+    "Reason",
+    "Rule",
+    "StructMerge",
 ];
 
 /// Names that say nothing alone.
@@ -76,8 +86,11 @@ const VAGUE: &[&str] = &[
 
 /// The types of a version of `kind`.
 pub fn build(kind: &str, groups: &Groups) -> Model {
-    let names = type_names(kind, groups);
-    let mut model = Model::default();
+    let mut model = Model {
+        imported: functions::imported(kind, groups),
+        ..Model::default()
+    };
+    let names = type_names(kind, groups, &model.imported);
     for (group, name) in groups.all.iter().zip(names) {
         let mut schema = group.schema.as_object().cloned().unwrap_or_default();
         if group.name.is_none() {
@@ -107,11 +120,13 @@ pub fn build(kind: &str, groups: &Groups) -> Model {
     for at in 0..model.types.len() {
         field_overlays(at, groups, &mut model);
     }
+    functions::add(groups, &mut model);
     model
 }
 
-fn type_names(kind: &str, groups: &Groups) -> Vec<String> {
+fn type_names(kind: &str, groups: &Groups, imported: &[&Known]) -> Vec<String> {
     let mut taken: BTreeSet<String> = TAKEN.iter().map(|&name| name.to_owned()).collect();
+    taken.extend(imported.iter().map(|known| known.name().to_owned()));
     taken.insert(kind.to_owned());
     taken.extend(groups.all.iter().filter_map(|group| group.name.clone()));
     let names = groups.all.iter().map(|group| {
@@ -159,7 +174,7 @@ fn body(schema: &Value, groups: &Groups) -> Body {
         return Body::Enum(names::variants(&values).into_iter().zip(values).collect());
     }
     let mut taken = BTreeSet::new();
-    let is_struct = node(schema) == Node::Struct;
+    let is_struct = matches!(node(schema), Node::Struct | Node::Known(_));
     let properties = schema["properties"].as_object().filter(|_| is_struct);
     let fields = properties.into_iter().flatten().map(|(name, property)| {
         let required = schema["required"]
@@ -173,6 +188,7 @@ fn body(schema: &Value, groups: &Groups) -> Body {
             nullable: property["nullable"] == json!(true),
             docs: property["description"].as_str().map(str::to_owned),
             overlay: Map::new(),
+            function: None,
         }
     });
     Body::Struct {
@@ -202,6 +218,7 @@ fn ty(schema: &Value, at: Use, groups: &Groups) -> Ty {
         Node::Quantity => Ty::Quantity,
         Node::IntOrString => Ty::IntOrString,
         Node::Any => Ty::Any,
+        Node::Known(known) => Ty::Known(known),
         Node::List(items) => Ty::List(below(items)),
         Node::Map(values) => Ty::Map(below(values)),
         Node::AnyMap => Ty::Map(Box::new(Ty::Any)),

@@ -73,9 +73,13 @@ impl<'a> Groups<'a> {
         }
         let mut fields = Fields::default();
         while let Some(next) = pending.pop_front() {
-            if !matches!(node(next.schema), Node::Struct | Node::Enum) {
-                pending.extend(children(next.schema, &next.path));
-                continue;
+            match node(next.schema) {
+                Node::Struct | Node::Enum => {}
+                Node::Known(_) => continue,
+                _ => {
+                    pending.extend(children(next.schema, &next.path));
+                    continue;
+                }
             }
             let key = key(next.schema);
             if !groups.index.contains_key(&key) && !fields.uses.contains_key(&key) {
@@ -183,7 +187,7 @@ fn children<'a>(schema: &'a Value, path: &[String]) -> Vec<Pending<'a>> {
     match node(schema) {
         Node::List(items) => below(items, Use::Item),
         Node::Map(values) => below(values, Use::Item),
-        Node::Struct => {
+        Node::Struct | Node::Known(_) => {
             let fields = schema["properties"].as_object().into_iter().flatten();
             let pending = fields.map(|(name, schema)| {
                 let path = path.iter().chain([name]).cloned().collect();

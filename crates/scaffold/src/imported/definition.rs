@@ -27,6 +27,8 @@ pub struct Definition {
     pub left_out: Vec<String>,
     /// All versions, in the order of the CRD.
     pub versions: Vec<Version>,
+    /// The CRD, without what a cluster or a tool adds to it.
+    pub source: Value,
 }
 
 /// A version of a kind.
@@ -83,9 +85,29 @@ impl Definition {
                 .map(version)
                 .collect(),
             left_out: left_out(crd, &kind),
+            source: source(crd),
             kind,
         }
     }
+}
+
+fn source(crd: &Value) -> Value {
+    let metadata = &crd["metadata"];
+    let mut source = json!({
+        "apiVersion": crd["apiVersion"],
+        "kind": crd["kind"],
+        "metadata": { "name": metadata["name"] },
+        "spec": crd["spec"],
+    });
+    let annotations = metadata["annotations"].as_object().into_iter().flatten();
+    let kept: Map<String, Value> = annotations
+        .filter(|(key, _)| is_kept(key))
+        .map(|(key, value)| (key.clone(), value.clone()))
+        .collect();
+    if !kept.is_empty() {
+        source["metadata"]["annotations"] = Value::Object(kept);
+    }
+    source
 }
 
 fn left_out(crd: &Value, kind: &str) -> Vec<String> {

@@ -3,8 +3,8 @@
 use serde_json::{Map, Value};
 
 use super::collect::Groups;
+use super::keyword::OPEN;
 use super::model::{Body, Model, Ty};
-use super::node::OPEN;
 
 /// A place of a schema that is kept word for word beside a type.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -53,6 +53,8 @@ fn of_version(definition: &Definition, version: &Version, root: &Root) -> Vec<St
     all.extend(root.status.as_deref().map(|status| set("status", status)));
     all.push(set("derive", "Default"));
     all.push(set("derive", "PartialEq"));
+    // kube accepts attributes of serde only in disguise.
+    all.extend(is_optional(version, root).then(|| set("attr", "cfg_attr(true, serde(default))")));
     all.push(set("doc", &format!("A `{}`.", definition.kind)));
     all.push(set("schema", "manual"));
     all.extend(
@@ -70,6 +72,12 @@ fn of_version(definition: &Definition, version: &Version, root: &Root) -> Vec<St
     );
     all.extend(version.columns.iter().map(column));
     all
+}
+
+/// Whether an object without `spec` is read as one with an empty one.
+fn is_optional(version: &Version, root: &Root) -> bool {
+    let required = version.schema.get("required").and_then(Value::as_array);
+    root.shape == Shape::Spec && !required.is_some_and(|names| names.contains(&json!("spec")))
 }
 
 fn scale(scale: &Value) -> String {

@@ -2,6 +2,8 @@
 
 use serde_json::{Map, Value};
 
+use super::known::Known;
+
 /// A type of Rust, without `Option`.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Ty {
@@ -14,6 +16,8 @@ pub enum Ty {
     Quantity,
     /// Anything: the schema is kept as it is.
     Any,
+    /// A type of k8s-openapi, whose schema is kept as it is.
+    Known(&'static Known),
     List(Box<Ty>),
     Map(Box<Ty>),
     /// One of [`Model::types`].
@@ -54,10 +58,16 @@ pub struct Field {
     pub nullable: bool,
     pub docs: Option<String>,
     pub overlay: Map<String, Value>,
+    /// The function with the schema, of [`Model::functions`].
+    pub function: Option<String>,
 }
 
 /// The types of a version.
 #[derive(Debug, Default)]
 pub struct Model {
     pub types: Vec<TypeDef>,
+    /// Functions that return a schema, which the macros would generate differently.
+    pub functions: Vec<(String, Map<String, Value>)>,
+    /// The types of k8s-openapi that are imported; others are named by their path.
+    pub imported: Vec<&'static Known>,
 }

@@ -2,10 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
-/// The pattern that controller-gen writes for a quantity.
-pub const QUANTITY: &str = r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$";
-
-pub const OPEN: &str = "x-kubernetes-preserve-unknown-fields";
+use super::keyword::{OPEN, is_int_or_string, is_quantity};
+use super::known::{self, Known};
 
 /// What a node is.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,35 +21,36 @@ pub enum Node<'a> {
     /// A map of anything.
     AnyMap,
     Struct,
+    /// An object that is a type of k8s-openapi.
+    Known(&'static Known),
     Enum,
 }
 
 /// What `schema` is.
 pub fn node(schema: &Value) -> Node<'_> {
-    if schema["x-kubernetes-int-or-string"] == json!(true) {
-        let is_quantity = schema["pattern"] == json!(QUANTITY);
-        return if is_quantity {
+    if is_int_or_string(schema) {
+        return if is_quantity(schema) {
             Node::Quantity
         } else {
             Node::IntOrString
         };
     }
     match schema["type"].as_str() {
+        Some("array") => Node::List(&schema["items"]),
+        Some("object") => object(schema),
         Some("boolean") => Node::Bool,
         Some("integer") if schema["format"] == json!("int32") => Node::I32,
         Some("integer") => Node::I64,
         Some("number") => Node::F64,
         Some("string") if is_enum(schema) => Node::Enum,
         Some("string") => Node::Text,
-        Some("array") => Node::List(&schema["items"]),
-        Some("object") => object(schema),
         _ => Node::Any,
     }
 }
 
 fn object(schema: &Value) -> Node<'_> {
     match (has_fields(schema), schema.get("additionalProperties")) {
-        (true, None) => Node::Struct,
+        (true, None) => known::find(schema).map_or(Node::Struct, Node::Known),
         (false, Some(values @ Value::Object(_))) => Node::Map(values),
         (false, _) => Node::AnyMap,
         (true, Some(_)) => Node::Any,
@@ -73,11 +72,6 @@ fn is_enum(schema: &Value) -> bool {
     texts.sort_unstable();
     texts.dedup();
     !texts.is_empty() && texts.len() == values.len()
-}
-
-/// Whether objects keep fields that the schema does not name.
-pub fn is_open(schema: &Value) -> bool {
-    schema[OPEN] == json!(true)
 }
 
 /// What makes a struct or an enum the type that it is; the other fields of the schema belong to a use of it.

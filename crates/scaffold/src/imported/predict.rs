@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
+use super::keyword::QUANTITY;
 use super::model::{Body, Model, Ty};
-use super::node::QUANTITY;
 use super::shield;
 
 /// Stands for a description of k8s-openapi's, which no CRD has.
@@ -37,7 +37,8 @@ fn derived(ty: &Ty, model: &Model) -> Map<String, Value> {
         Ty::Quantity | Ty::IntOrString => {
             json!({ "description": FOREIGN, "x-kubernetes-int-or-string": true })
         }
-        Ty::Any => json!({}),
+        // Known types are in functions.
+        Ty::Any | Ty::Known(_) => json!({}),
         Ty::List(items) => json!({ "type": "array", "items": derived(items, model) }),
         Ty::Map(values) if **values == Ty::Any => {
             json!({ "type": "object", "additionalProperties": true })

@@ -4,10 +4,13 @@ use serde_json::{Value, json};
 
 use super::attributes::{arguments, attribute};
 use super::definition::{Definition, Version};
+use super::functions;
+use super::imports::imports;
 use super::kind;
 use super::model::{Body, Field, Model, Ty, TypeDef};
 use super::names::camel;
 use super::root::Root;
+use super::rules;
 use super::shield;
 use super::text::{WIDTH, comment, is_comment, literal};
 
@@ -27,6 +30,10 @@ pub fn file(definition: &Definition, version: &Version, root: &Root, model: &Mod
             body.push('\n');
         }
     }
+    for function in &model.functions {
+        body.push_str(&functions::text(function));
+        body.push('\n');
+    }
     for (used, helper) in HELPERS {
         if body.contains(used) {
             body.push_str(helper);
@@ -37,7 +44,7 @@ pub fn file(definition: &Definition, version: &Version, root: &Root, model: &Mod
     format!(
         "{}{}\n{body}\n",
         head(definition, version, body),
-        imports(model)
+        imports(model, body)
     )
 }
 
@@ -127,82 +134,47 @@ fn head(definition: &Definition, version: &Version, body: &str) -> String {
     )
 }
 
-fn imports(model: &Model) -> String {
-    let uses: String = model.types.iter().map(|ty| uses(ty, model)).collect();
-    let mut imports = String::new();
-    if uses.contains("BTreeMap<") {
-        imports.push_str("use std::collections::BTreeMap;\n\n");
-    }
-    if uses.contains(" Quantity ") {
-        imports.push_str("use k8s_openapi::apimachinery::pkg::api::resource::Quantity;\n");
-    }
-    if uses.contains(" IntOrString ") {
-        imports.push_str("use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;\n");
-    }
-    imports.push_str(
-        "use kube::CustomResource;
-use schemars::{JsonSchema, json_schema};
-use serde::{Deserialize, Serialize};
-",
-    );
-    if uses.contains(" Value ") {
-        imports.push_str("use serde_json::Value;\n");
-    }
-    imports
-}
-
-/// The types that the fields of `ty` use, each between spaces.
-fn uses(ty: &TypeDef, model: &Model) -> String {
-    let Body::Struct { fields, open } = &ty.body else {
-        return String::new();
-    };
-    let fields = fields.iter().map(|field| rust(&field.ty, model));
-    let other = open.then(|| "BTreeMap<String, Value>".to_owned());
-    let uses: Vec<String> = fields.chain(other).collect();
-    let uses = format!(" {} ", uses.join("  "));
-    uses.replace('<', "< ")
-        .replace('>', " >")
-        .replace(',', " ,")
-}
-
 fn type_text(ty: &TypeDef, attributes: &str, model: &Model) -> String {
     let mut text = String::new();
     let mut overlay = ty.overlay.clone();
     if let Some(docs) = &ty.docs {
         text.push_str(&docs_text(docs, "", &mut overlay));
     }
-    text.push_str(&derive(ty, !attributes.is_empty()));
+    let is_struct = matches!(ty.body, Body::Struct { .. });
+    let rules = if is_struct {
+        rules::of_struct(&mut overlay)
+    } else {
+        Vec::new()
+    };
+    let body = match &ty.body {
+        Body::Struct { fields, open } => struct_text(&ty.name, fields, *open, model),
+        Body::Enum(variants) => enum_text(ty, variants),
+    };
+    let has_rules = !rules.is_empty() || body.contains("#[x_kube(");
+    text.push_str(&derive(ty, !attributes.is_empty(), has_rules));
     text.push_str(attributes);
-    match &ty.body {
-        Body::Struct { fields, open } => {
-            text.push_str("#[serde(rename_all = \"camelCase\")]\n");
-            text.push_str(&attribute(
-                "schemars",
-                &arguments(Vec::new(), &overlay, None, 0),
-                0,
-            ));
-            text.push_str(&struct_text(&ty.name, fields, *open, model));
-        }
-        Body::Enum(variants) => {
-            text.push_str(&attribute(
-                "schemars",
-                &arguments(Vec::new(), &overlay, None, 0),
-                0,
-            ));
-            text.push_str(&enum_text(ty, variants));
-        }
+    if is_struct {
+        text.push_str("#[serde(rename_all = \"camelCase\")]\n");
     }
-    text
+    let schemars = arguments(Vec::new(), &overlay, None, 0);
+    text.push_str(&attribute("schemars", &schemars, 0));
+    text.push_str(&attribute("x_kube", &rules, 0));
+    text + &body
 }
 
-fn derive(ty: &TypeDef, is_kind: bool) -> String {
+fn derive(ty: &TypeDef, is_kind: bool, has_rules: bool) -> String {
     let is_enum = matches!(ty.body, Body::Enum(_));
     let mut traits: Vec<&str> = is_kind.then_some("CustomResource").into_iter().collect();
     traits.push("Clone");
     traits.extend(is_enum.then_some("Copy"));
     traits.extend(["Debug", "Default", "PartialEq"]);
     traits.extend(is_enum.then_some("Eq"));
-    traits.extend(["Serialize", "Deserialize", "JsonSchema"]);
+    traits.extend(["Serialize", "Deserialize"]);
+    traits.push(if has_rules {
+        "KubeSchema"
+    } else {
+        "JsonSchema"
+    });
     format!("#[derive({})]\n", traits.join(", "))
 }
 
@@ -258,7 +230,7 @@ fn field_text(field: &Field, model: &Model) -> String {
         .unwrap_or_default();
     let is_option = !field.required || field.nullable;
     let helper = helper(&field.ty);
-    let known = match helper {
+    let known = match field.function.as_deref().or(helper) {
         Some(helper) => vec![format!("schema_with = \"{helper}\"")],
         None if is_option => vec![format!("with = \"{ty}\"")],
         None => Vec::new(),
@@ -267,6 +239,7 @@ fn field_text(field: &Field, model: &Model) -> String {
         // It has what keeps kube from changing it.
         overlay.retain(|key, value| !(key == shield::NOT_NULLABLE && value.is_null()));
     }
+    let rules = rules::of_field(&mut overlay, &field.ty, model);
     let schemars = arguments(known, &overlay, Some(&field.ty), 4);
     let serde = serde(field);
     let ty = if is_option {
@@ -279,8 +252,9 @@ fn field_text(field: &Field, model: &Model) -> String {
         line = format!("    pub {}:\n        {ty},\n", field.ident);
     }
     format!(
-        "{docs}{}{}{line}",
+        "{docs}{}{}{}{line}",
         attribute("schemars", &schemars, 4),
+        attribute("x_kube", &rules, 4),
         attribute("serde", &serde, 4)
     )
 }
@@ -342,6 +316,8 @@ pub fn rust(ty: &Ty, model: &Model) -> String {
         Ty::Any => "Value".to_owned(),
         Ty::List(items) => format!("Vec<{}>", rust(items, model)),
         Ty::Map(values) => format!("BTreeMap<String, {}>", rust(values, model)),
+        Ty::Known(known) if model.imported.contains(known) => known.name().to_owned(),
+        Ty::Known(known) => known.path(),
         Ty::Own(at) => model.types[*at].name.clone(),
     }
 }

@@ -58,7 +58,8 @@ impl Root {
         let mut status = version.has_status.then(|| "serde_json::Value".to_owned());
         if let Some(schema) = fields
             .get("status")
-            .filter(|schema| version.has_status && node(schema) == Node::Struct)
+            .filter(|_| version.has_status)
+            .filter(|schema| matches!(node(schema), Node::Struct | Node::Known(_)))
         {
             status = Some(format!("{kind}Status"));
             types.push((format!("{kind}Status"), schema.clone()));

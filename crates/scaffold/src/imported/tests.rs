@@ -183,3 +183,12 @@ fn what_types_cannot_express_is_reported() {
         .collect();
     assert_eq!(kept, [("spec", "`oneOf`"), ("spec.known", "`properties`"),]);
 }
+
+#[test]
+fn a_number_keeps_all_of_its_digits() {
+    let version = "{ name: v1, served: true, storage: true, schema: { openAPIV3Schema: { type: object, properties: {
+        spec: { type: object, properties: { a: { type: number, maximum: 9.223372036854775e18 } } } } } } }";
+    let crd: Value = serde_saphyr::from_str(&minimal("Ship", version)).unwrap();
+    let ship = read(&crd.to_string(), None).unwrap();
+    assert!(ship.types()[0].text.contains("9.223372036854775e18"));
+}

@@ -1,0 +1,99 @@
+//! The `use` declarations of a file.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::model::{Body, Model, Ty};
+use super::text::WIDTH;
+
+/// The `use` declarations for `body`, the rest of the file.
+pub fn imports(model: &Model, body: &str) -> String {
+    let mut uses = BTreeSet::new();
+    for ty in &model.types {
+        if let Body::Struct { fields, open } = &ty.body {
+            fields.iter().for_each(|field| add(&field.ty, &mut uses));
+            uses.extend(open.then_some(["BTreeMap", "Value"]).into_iter().flatten());
+        }
+    }
+    let mut imports = String::new();
+    if uses.contains("BTreeMap") {
+        imports.push_str("use std::collections::BTreeMap;\n\n");
+    }
+    imports.push_str(&of_kubernetes(model, &uses));
+    imports.push_str(if body.contains(", KubeSchema)]") {
+        "use kube::{CustomResource, KubeSchema};\n"
+    } else {
+        "use kube::CustomResource;\n"
+    });
+    imports.push_str(
+        "use schemars::{JsonSchema, json_schema};
+use serde::{Deserialize, Serialize};
+",
+    );
+    if uses.contains("Value") {
+        imports.push_str("use serde_json::Value;\n");
+    }
+    imports
+}
+
+/// The names that a type uses.
+fn add(ty: &Ty, uses: &mut BTreeSet<&'static str>) {
+    match ty {
+        Ty::Any => {
+            uses.insert("Value");
+        }
+        Ty::Quantity => {
+            uses.insert("Quantity");
+        }
+        Ty::IntOrString => {
+            uses.insert("IntOrString");
+        }
+        Ty::List(inner) => add(inner, uses),
+        Ty::Map(inner) => {
+            uses.insert("BTreeMap");
+            add(inner, uses);
+        }
+        _ => {}
+    }
+}
+
+fn of_kubernetes(model: &Model, uses: &BTreeSet<&str>) -> String {
+    let mut paths: Vec<String> = model.imported.iter().map(|known| known.path()).collect();
+    if uses.contains("Quantity") {
+        paths.push("k8s_openapi::apimachinery::pkg::api::resource::Quantity".to_owned());
+    }
+    if uses.contains("IntOrString") {
+        paths.push("k8s_openapi::apimachinery::pkg::util::intstr::IntOrString".to_owned());
+    }
+    let mut modules: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for (module, name) in paths.iter().filter_map(|path| path.rsplit_once("::")) {
+        modules.entry(module).or_default().insert(name);
+    }
+    let declarations = modules.into_iter();
+    declarations
+        .map(|(module, names)| declaration(module, &names))
+        .collect()
+}
+
+/// A declaration as rustfmt leaves it.
+fn declaration(module: &str, names: &BTreeSet<&str>) -> String {
+    let all: Vec<&str> = names.iter().copied().collect();
+    let list = all.join(", ");
+    if let [only] = &all[..] {
+        return format!("use {module}::{only};\n");
+    }
+    let line = format!("use {module}::{{{list}}};\n");
+    if line.len() <= WIDTH + 1 {
+        return line;
+    }
+    let mut lines = vec![String::from("   ")];
+    for name in all {
+        let last = lines
+            .last_mut()
+            .filter(|line| line.len() + name.len() + 2 <= WIDTH);
+        match last {
+            Some(line) => *line += &format!(" {name},"),
+            None => lines.push(format!("    {name},")),
+        }
+    }
+    format!("use {module}::{{\n{}\n}};\n", lines.join("\n"))
+}
