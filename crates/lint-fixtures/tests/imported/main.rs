@@ -9,6 +9,7 @@
 )]
 
 mod known_types;
+mod objects;
 
 use std::path::{Path, PathBuf};
 use std::{env, fs};
@@ -26,6 +27,17 @@ macro_rules! fixtures {
         /// The fixtures, and the definitions of their types, one for each version.
         fn fixtures() -> Vec<(&'static str, Vec<CustomResourceDefinition>)> {
             vec![$((stringify!($fixture), vec![$($file::$kind::crd()),+])),*]
+        }
+
+        #[test]
+        fn random_objects_of_each_fixture_come_back_the_same() {
+            let mut failed = Vec::new();
+            $($(
+                if let Err(error) = objects::check::<$file::$kind>() {
+                    failed.push(format!("{}: {error}", stringify!($file)));
+                }
+            )+)*
+            assert!(failed.is_empty(), "{}", failed.join("\n"));
         }
     };
 }

@@ -50,6 +50,10 @@ pub struct WatchSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub once: Option<Once>,
 
+    #[schemars(with = "WatchRule")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rule: Option<WatchRule>,
+
     #[schemars(with = "String")]
     #[x_kube(validation = ("self != ''", "needs an end"))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -118,4 +122,12 @@ pub struct Once {
     #[schemars(with = "String")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub a: Option<String>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct WatchRule {
+    #[schemars(with = "i64", extend("format" = null))]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub level: Option<i64>,
 }
