@@ -26,6 +26,7 @@ mod kinds;
 mod kustomization;
 mod lint;
 mod markers;
+mod original;
 pub mod overlay;
 mod packages;
 mod problem;
@@ -55,6 +56,7 @@ use kbr_programs::cargo;
 use kbr_scaffold::commit::{self, suspended};
 use kbr_scaffold::workdir;
 use kinds::Kinds;
+use original::Original;
 use packages::Package;
 pub use problem::Problem;
 use source_map::SourceMap;
@@ -163,7 +165,7 @@ pub fn generate(root: &Path, options: Options<'_>) -> anyhow::Result<Generated> 
         }
     }
     for crd in &crds {
-        let (errors, doubts) = lint::check(crd, map, allow);
+        let (errors, doubts) = lint::check(crd, map, allow, &Original::of(crd, root));
         findings.problems.extend(errors);
         findings.warnings.extend(doubts);
     }

@@ -7,15 +7,24 @@ use serde_json::{Value, json};
 
 use super::allow::{self, Allow};
 use super::crd::Crd;
+use super::original::Original;
 use super::problem::{self, Problem};
 use super::source_map::{Located, RustType, SourceMap};
 
 /// The errors and warnings about a kind.
-pub fn check(crd: &Crd, map: &SourceMap, allow: &Allow) -> (Vec<Problem>, Vec<Problem>) {
+pub fn check(
+    crd: &Crd,
+    map: &SourceMap,
+    allow: &Allow,
+    original: &Original,
+) -> (Vec<Problem>, Vec<Problem>) {
     let (mut errors, mut warnings) = (Vec::new(), Vec::new());
     let mut findings = crd_lint::lint(&crd.object);
     findings.extend(ignored::check(crd, map));
-    for finding in findings {
+    for finding in findings
+        .into_iter()
+        .filter(|finding| !original.has(finding))
+    {
         let version = finding.version.as_deref();
         let version = version.unwrap_or_else(|| stored(&crd.object));
         let located = map.locate(&crd.kind, version, &finding.path);
@@ -122,7 +131,7 @@ mod tests {
             } }),
         };
         let allow: Vec<String> = allow.iter().map(|id| (*id).to_owned()).collect();
-        let (errors, warnings) = check(&crd, &map, &Allow::new(&allow));
+        let (errors, warnings) = check(&crd, &map, &Allow::new(&allow), &Original::default());
         assert_eq!(warnings, []);
         errors.iter().map(ToString::to_string).collect()
     }

@@ -36,6 +36,11 @@ pub use normal::normal;
 use collect::Groups;
 use root::Root;
 
+/// The file of the crate in `folder` with the CRD that its types come from, for the next import and for what is allowed.
+pub fn source_path(folder: &str, group: &str, plural: &str) -> String {
+    format!("{folder}/imported/{group}_{plural}.yaml")
+}
+
 /// The types of a version.
 #[derive(Clone, Debug)]
 pub struct Types {
