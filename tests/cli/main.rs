@@ -4,6 +4,7 @@
 
 mod arguments;
 mod import;
+mod imported;
 mod mistakes;
 mod output;
 mod platforms;

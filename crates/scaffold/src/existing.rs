@@ -47,6 +47,8 @@ pub struct Wanted<'a> {
     pub namespaced: Option<bool>,
     /// For a kind of another crate: the crate, and the type in it.
     pub external: Option<(&'a str, &'a str)>,
+    /// The name of the crate's package, if the command creates the crate.
+    pub package: Option<&'a str>,
 }
 
 /// A kind that exists.
@@ -154,7 +156,10 @@ fn external(
     project: &Project,
     root: &Path,
 ) -> anyhow::Result<Found> {
-    let package_of = |folder: &str| contents::package_name(root, folder);
+    let package_of = |folder: &str| match wanted.package {
+        Some(package) => Ok(package.to_owned()),
+        None => contents::package_name(root, folder),
+    };
     let external = External::new(krate, type_path, package_of)?;
     let line = external.missing_dependency(&Dependencies::parse(&contents::manifest(root)))?;
     let resource = Resource::external(&ApiFlags {

@@ -19,7 +19,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::blueprint::Blueprint;
 use crate::changes::{Change, Verb};
-use crate::project::Project;
+use crate::project::{KBR, Project};
 use crate::release::Release;
 use crate::scaffold::Policy;
 
@@ -136,6 +136,25 @@ pub fn plan(ancestor: &Tree, new: &Tree, disk: &Disk, span: Span) -> Plan {
     }
     plan.dropped.extend(library::added(ancestor, disk).cloned());
     plan.changes.sort_by(|a, b| a.path.cmp(&b.path));
+    plan
+}
+
+/// What becomes of the file at `path`, if its text was `ancestor` and is `new` now: a plan for this file alone.
+pub fn merge_file(path: &str, ancestor: &str, ours: Option<&[u8]>, new: &str) -> Plan {
+    let pristine = |text: &str| Pristine {
+        policy: Policy::Owned,
+        text: text.to_owned(),
+    };
+    let (ancestor, new) = (pristine(ancestor), pristine(new));
+    let sides = Sides {
+        path,
+        ancestor: Some(&ancestor),
+        ours,
+        new: Some(&new),
+    };
+    let mut plan = Plan::default();
+    // No release changed the names of the library.
+    plan.file(&sides, Span { from: KBR, to: KBR });
     plan
 }
 

@@ -41,6 +41,7 @@ impl ExistingArgs {
             plural: self.plural.as_deref(),
             namespaced,
             external: krate.zip(type_path),
+            package: None,
         }
     }
 }

@@ -1,5 +1,6 @@
 //! What a CRD says apart from its schemas.
 
+use anyhow::Context as _;
 use serde_json::{Map, Value, json};
 
 use super::normal::normal;
@@ -28,7 +29,7 @@ pub struct Definition {
     /// All versions, in the order of the CRD.
     pub versions: Vec<Version>,
     /// The CRD, without what a cluster or a tool adds to it.
-    pub source: Value,
+    source: Value,
 }
 
 /// A version of a kind.
@@ -88,6 +89,16 @@ impl Definition {
             source: source(crd),
             kind,
         }
+    }
+}
+
+impl Definition {
+    /// The CRD as YAML, which [`super::read`] reads as the same definition.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn yaml(&self) -> anyhow::Result<String> {
+        serde_saphyr::to_string(&self.source).context("cannot write YAML")
     }
 }
 

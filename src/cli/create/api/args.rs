@@ -20,7 +20,9 @@ Examples:
     kbr create api --group cert-manager.io --version v1 --kind Certificate --controller \\
       --external-crate cert-manager@0.5 --external-type cert_manager::v1::Certificate
   A kind that exists as a CRD, with equal types:
-    kubectl get crd NAME -o yaml | kbr create api --from-crd -";
+    kubectl get crd NAME -o yaml | kbr create api --from-crd -
+  A controller for a kind whose CRD another operator installs:
+    kbr create api --from-crd certificates.yaml --external --controller";
 
 /// Add a kind with its types, a controller for a kind, or both
 ///
@@ -35,6 +37,14 @@ pub struct Args {
     /// Take the kind and its types from a `CustomResourceDefinition`; `-` reads standard input
     #[arg(long, help_heading = "What to create", value_name = "FILE|-")]
     pub from_crd: Option<PathBuf>,
+    /// With `--from-crd`, write only the types, into the crate `external`: another operator owns the kind
+    #[arg(
+        long,
+        help_heading = "What to create",
+        requires = "from_crd",
+        conflicts_with = "external_crate"
+    )]
+    pub external: bool,
     /// Create the kind: its types, CRD, sample and roles
     #[arg(long, help_heading = "What to create", value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub resource: Option<bool>,

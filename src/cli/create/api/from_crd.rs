@@ -1,5 +1,8 @@
 //! `kbr create api --from-crd`: the types of a kind from its definition.
 
+mod again;
+mod external;
+
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::io::Read as _;
@@ -11,8 +14,9 @@ use anyhow::Context as _;
 use super::args::Args;
 use super::controller;
 use crate::cli::prompt;
-use crate::cli::write::{self, Intent, Plan, Planned};
+use crate::cli::write::{self, Intent, Plan, Planned, Session};
 use kbr_host::diagnostic::{Diagnostic, Problems};
+use kbr_scaffold::changes::Change;
 use kbr_scaffold::imported::{self, Definition, Kept, Types};
 use kbr_scaffold::project::{Project, Table};
 use kbr_scaffold::resource::controller::Controller;
@@ -29,6 +33,13 @@ pub fn plan(args: &Args, path: &Path) -> anyhow::Result<Option<Plan>> {
     let definition = imported::read(&text(path)?, kind)?;
     let with_controller = with_controller(args)?;
     let (session, project) = write::open(args.write)?;
+    if args.external {
+        return external(args, &definition, with_controller, session, &project).map(Some);
+    }
+    let known = known(&definition, &project);
+    if !known.is_empty() {
+        return again::plan(&definition, &known, session, &project).map(Some);
+    }
     let apis = apis(&definition, &project)?;
     let types = definition.types();
     let mut intent = Intent::tables(&project);
@@ -39,13 +50,61 @@ pub fn plan(args: &Args, path: &Path) -> anyhow::Result<Option<Plan>> {
         }
     }
     let controller = match apis.first().filter(|_| with_controller) {
-        Some(stored) => Some(add_controller(stored, args, &project, &mut intent)?),
+        Some(stored) => Some(add_controller(
+            Target::own(stored),
+            args,
+            &project,
+            &mut intent,
+        )?),
         None => None,
     };
     let notes = notes(&definition, &types);
-    session
-        .plan(&intent, notes, next_steps(&apis, controller.as_ref()))
-        .map(Some)
+    let source = again::source("api", &definition, &session)?;
+    let mut plan = session.plan(&intent, notes, next_steps(&apis, controller.as_ref()))?;
+    plan.changes.extend(source);
+    Ok(Some(plan))
+}
+
+/// Plans the types of a kind that another operator owns, and a controller for it.
+fn external(
+    args: &Args,
+    definition: &Definition,
+    with_controller: bool,
+    session: Session,
+    project: &Project,
+) -> anyhow::Result<Plan> {
+    let apis = versions(definition, project)?;
+    let (files, mut text) = external::files(&apis, definition, &session, project)?;
+    let mut intent = Intent::tables(project);
+    let mut next = "next:\n  make test\n".to_owned();
+    if let Some(stored) = apis.first() {
+        let (target, added) = external::target(stored, definition, &session, project)?;
+        let flags = format!(
+            "--external-crate {} --external-type {}",
+            target.external_crate, target.type_path
+        );
+        let _ = writeln!(text, "note: for webhooks and other controllers: {flags}");
+        if with_controller {
+            let controller = add_controller(target, args, project, &mut intent)?;
+            next = format!("next:\n  edit {}\n  make test\n", controller.path());
+            text += &external::notes(added.as_ref());
+        }
+    }
+    text += &notes(definition, &definition.types());
+    let mut plan = session.plan(&intent, text, next)?;
+    plan.changes = joined(plan.changes, files);
+    Ok(plan)
+}
+
+/// The changes of the command's tables, and those of the types: both add lines to the manifest.
+fn joined(mut changes: Vec<Change>, files: Vec<Change>) -> Vec<Change> {
+    for file in files {
+        match changes.iter_mut().find(|change| change.path == file.path) {
+            Some(change) => external::join(change),
+            None => changes.push(file),
+        }
+    }
+    changes
 }
 
 fn text(path: &Path) -> anyhow::Result<String> {
@@ -90,37 +149,40 @@ fn with_controller(args: &Args) -> anyhow::Result<bool> {
     controller.map_or_else(ask, Ok)
 }
 
-/// The versions of the kind, the stored one first: PROJECT takes the first for it.
+/// The versions of the kind that the project has.
+fn known(definition: &Definition, project: &Project) -> Vec<Resource> {
+    let is_known =
+        |api: &&Resource| api.full_group == definition.group && api.kind == definition.kind;
+    project.apis().filter(is_known).cloned().collect()
+}
+
+/// The versions of the kind, as the project's own: the stored one first.
 ///
 /// # Errors
 /// The kind cannot belong to the project.
 pub fn apis(definition: &Definition, project: &Project) -> anyhow::Result<Vec<Resource>> {
-    let known = project
-        .apis()
-        .find(|known| known.full_group == definition.group && known.kind == definition.kind);
-    if let Some(known) = known {
-        let text = format!(
-            "`{}` of `{}` already exists, in `{}`",
-            known.kind,
-            known.full_group,
-            known.path()
-        );
-        let help = format!(
-            "to import it again: `kbr delete api --group {} --version {} --kind {}` first, with your changes committed",
-            known.group, known.version, known.kind
-        );
+    let apis = versions(definition, project)?;
+    for api in &apis {
+        api.check_among(project.apis())?;
+        api.check_new_group()?;
+    }
+    Ok(apis)
+}
+
+/// The versions of the kind, the stored one first: PROJECT takes the first for it.
+fn versions(definition: &Definition, project: &Project) -> anyhow::Result<Vec<Resource>> {
+    let kind = &definition.kind;
+    if !kind.starts_with(|first: char| first.is_ascii_uppercase()) {
+        let text = format!("the kind `{kind}` begins in lower case, unlike a type of Rust");
+        let help = "use `kube::core::DynamicObject` for its objects";
         return Err(Diagnostic::new(text).help(help).into());
     }
     let mut versions: Vec<_> = definition.versions.iter().collect();
     versions.sort_by_key(|version| !version.storage);
-    let mut apis: Vec<Resource> = Vec::new();
-    for version in versions {
-        let api = api(definition, &version.name, project)?;
-        api.check_among(project.apis())?;
-        api.check_new_group()?;
-        apis.push(api);
-    }
-    Ok(apis)
+    versions
+        .into_iter()
+        .map(|version| api(definition, &version.name, project))
+        .collect()
 }
 
 fn api(definition: &Definition, version: &str, project: &Project) -> anyhow::Result<Resource> {
@@ -149,12 +211,11 @@ fn api(definition: &Definition, version: &str, project: &Project) -> anyhow::Res
 }
 
 fn add_controller(
-    stored: &Resource,
+    target: Target,
     args: &Args,
     project: &Project,
     intent: &mut Intent,
 ) -> anyhow::Result<Controller> {
-    let target = Target::own(stored);
     let Planned { value, .. } = controller::name(target, args.controller_name.as_deref(), project)?;
     intent.add(Table::Controller(value.clone()));
     Ok(value)

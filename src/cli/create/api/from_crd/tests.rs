@@ -47,17 +47,12 @@ fn a_group_outside_of_the_domain_or_of_kubernetes_is_accepted() {
 }
 
 #[test]
-fn a_kind_that_exists_is_an_error() {
-    let mut project = project("example.com");
-    let definition = definition("crew.example.com", "");
-    let first = apis(&definition, &project).unwrap().remove(0);
-    project.tables.push(Table::Api(first));
-    let error = apis(&definition, &project).unwrap_err().to_string();
-    assert!(
-        error.contains("`Tide` of `crew.example.com` already exists"),
-        "{error}"
-    );
-    assert!(error.contains("kbr delete api"), "{error}");
+fn a_kind_in_lower_case_is_an_error() {
+    let mut definition = definition("crew.example.com", "");
+    definition.kind = "tide".to_owned();
+    let error = apis(&definition, &project("example.com")).unwrap_err();
+    let error = error.to_string();
+    assert!(error.contains("`tide` begins in lower case"), "{error}");
 }
 
 #[test]

@@ -1,0 +1,205 @@
+//! Types of a kind that another operator owns, in a crate of the project that has no CRDs.
+
+use std::path::Path;
+
+use super::again;
+use crate::cli::create::existing;
+use crate::cli::write::Session;
+use kbr_scaffold::changes::{Change, Verb};
+use kbr_scaffold::contents;
+use kbr_scaffold::existing::{Added, Found, Named, Wanted};
+use kbr_scaffold::imported::Definition;
+use kbr_scaffold::project::Project;
+use kbr_scaffold::resource::Resource;
+use kbr_scaffold::resource::target::Target;
+
+/// The folder of the crate, and its name in the project.
+pub const FOLDER: &str = "external";
+
+/// The value of `--external-crate` for it.
+const CRATE: &str = "./external";
+
+/// The manifest of the crate of `project`.
+fn manifest(project: &str) -> String {
+    format!(
+        "[package]
+name = \"{project}-external\"
+description = \"Types of kinds that other operators own\"
+version = \"0.1.0\"
+edition = \"2024\"
+rust-version = \"1.89\"
+publish = false
+
+[dependencies]
+k8s-openapi = {{ workspace = true, features = [\"schemars\"] }}
+kube = {{ workspace = true, features = [\"derive\"] }}
+schemars = {{ workspace = true }}
+serde = {{ workspace = true }}
+serde_json = {{ workspace = true }}
+
+[lints]
+workspace = true
+"
+    )
+}
+
+/// The files of the crate with these types, and notes about what was not merged into files that exist.
+///
+/// # Errors
+/// The CRD that existing types come from cannot be read.
+pub fn files(
+    apis: &[Resource],
+    definition: &Definition,
+    session: &Session,
+    project: &Project,
+) -> anyhow::Result<(Vec<Change>, String)> {
+    let types = definition.types();
+    let earlier = again::ancestors(FOLDER, definition, session)?.unwrap_or_default();
+    let mut notes = String::new();
+    let mut files = Files {
+        root: session.root(),
+        changes: Vec::new(),
+    };
+    files.once("Cargo.toml", &manifest(&project.head.name));
+    for api in apis {
+        let (module, version) = (api.group_module(), &api.version);
+        let (kind, file) = (&api.kind, api.kind_module());
+        let about = "//! Kinds that other operators own, from their CRDs.\n";
+        files.line("src/lib.rs", about, &format!("pub mod {module};"));
+        let about = format!("//! Group `{}`.\n", api.full_group);
+        files.line(
+            &format!("src/{module}/mod.rs"),
+            &about,
+            &format!("pub mod {version};"),
+        );
+        let about = format!("//! Version `{version}` of `{}`.\n", api.full_group);
+        let path = format!("src/{module}/{version}/mod.rs");
+        files.line(&path, &about, &format!("pub mod {file};"));
+        files.line(&path, &about, &format!("pub use {file}::{kind};"));
+        let Some(types) = types.iter().find(|types| types.version == *version) else {
+            continue;
+        };
+        let path = format!("{FOLDER}/src/{module}/{version}/{file}.rs");
+        if files.text(&path).is_none() {
+            files.write(&path, Verb::Create, types.text.clone());
+            continue;
+        }
+        let (merged, unmerged) = again::merged(&path, &earlier, types, session);
+        files.changes.extend(merged);
+        notes += &unmerged;
+    }
+    files.member();
+    files
+        .changes
+        .extend(again::source(FOLDER, definition, session)?);
+    Ok((files.changes, notes))
+}
+
+/// Files of the crate before and after.
+struct Files<'a> {
+    root: &'a Path,
+    changes: Vec<Change>,
+}
+
+impl Files<'_> {
+    /// The text of a file, with the changes until now.
+    fn text(&self, path: &str) -> Option<String> {
+        let known = self.changes.iter().find(|change| change.path == path);
+        known.map_or_else(
+            || contents::text(self.root, path),
+            |change| Some(String::from_utf8_lossy(&change.after).into_owned()),
+        )
+    }
+
+    fn write(&mut self, path: &str, verb: Verb, text: String) {
+        let known = self.changes.iter_mut().find(|change| change.path == path);
+        if let Some(change) = known {
+            change.after = text.into_bytes();
+            return;
+        }
+        let before = contents::text(self.root, path).map(String::into_bytes);
+        self.changes.push(Change {
+            path: path.to_owned(),
+            verb: before.as_ref().map_or(Verb::Create, |_| verb),
+            before,
+            after: text.into_bytes(),
+        });
+    }
+
+    /// Writes a file of the crate unless it exists.
+    fn once(&mut self, path: &str, text: &str) {
+        let path = format!("{FOLDER}/{path}");
+        if self.text(&path).is_none() {
+            self.write(&path, Verb::Create, text.to_owned());
+        }
+    }
+
+    /// Adds a line to a file of the crate, which begins with `about`, unless it has the line.
+    fn line(&mut self, path: &str, about: &str, line: &str) {
+        let path = format!("{FOLDER}/{path}");
+        let text = self.text(&path).unwrap_or_else(|| format!("{about}\n"));
+        if !text.lines().any(|known| known == line) {
+            self.write(&path, Verb::Insert, format!("{text}{line}\n"));
+        }
+    }
+
+    /// Makes the crate a member of the workspace.
+    fn member(&mut self) {
+        let text = self.text("Cargo.toml").unwrap_or_default();
+        if let Some(text) = with_member(&text) {
+            self.write("Cargo.toml", Verb::Insert, text);
+        }
+    }
+}
+
+/// The kind as controllers and webhooks select it, with the line that the manifest lacks.
+///
+/// # Errors
+/// The manifest has another crate of the same name.
+pub fn target(
+    api: &Resource,
+    definition: &Definition,
+    session: &Session,
+    project: &Project,
+) -> anyhow::Result<(Target, Option<Added>)> {
+    let type_path = format!(
+        "{FOLDER}::{}::{}::{}",
+        api.group_module(),
+        api.version,
+        api.kind
+    );
+    let package = format!("{}-external", project.head.name);
+    let wanted = Wanted {
+        named: Named {
+            group: &definition.group,
+            domain: Some(""),
+            version: &api.version,
+            kind: &api.kind,
+        },
+        plural: Some(&definition.plural),
+        namespaced: Some(definition.namespaced),
+        external: Some((CRATE, &type_path)),
+        package: Some(&package),
+    };
+    let Found { target, added } = kbr_scaffold::existing::find(&wanted, project, session.root())?;
+    Ok((target, added))
+}
+
+/// Makes the crate a member of the workspace, in a change of the manifest.
+pub fn join(manifest: &mut Change) {
+    let text = String::from_utf8_lossy(&manifest.after).into_owned();
+    manifest.after = with_member(&text).unwrap_or(text).into_bytes();
+}
+
+/// A manifest with the crate as a member of the workspace, if it lacks it.
+fn with_member(text: &str) -> Option<String> {
+    const BEFORE: &str = "members = [\"api\"";
+    let member = format!("{BEFORE}, {FOLDER:?}");
+    let lacks = text.contains(BEFORE) && !text.contains(&member);
+    lacks.then(|| text.replacen(BEFORE, &member, 1))
+}
+
+/// What to do about a new crate.
+pub fn notes(added: Option<&Added>) -> String {
+    added.map(existing::notes).unwrap_or_default()
+}

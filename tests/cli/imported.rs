@@ -1,0 +1,124 @@
+//! `kbr create api --from-crd`, once and again, for the project's own kinds and for those of other operators.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+const CRD: &str = "apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: { name: ships.crew.example.com }
+spec:
+  group: crew.example.com
+  scope: Namespaced
+  names: { kind: Ship, plural: ships }
+  versions:
+    - { name: v1, served: true, storage: true, schema: { openAPIV3Schema: { type: object, properties: { spec: { type: object, properties: {
+        name: { description: What it is called., type: string }, sails: { type: integer, minimum: 1 }, rank: { type: string } } } } } } }
+";
+
+fn kbr(folder: &Path, words: &str) -> (bool, String) {
+    let output = Command::new(env!("CARGO_BIN_EXE_kbr"))
+        .args(words.split_whitespace())
+        .current_dir(folder)
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    let printed = String::from_utf8_lossy(&output.stderr).into_owned();
+    (output.status.success(), printed)
+}
+
+fn written(folder: &Path, words: &str) -> String {
+    let (is_success, printed) = kbr(folder, words);
+    assert!(is_success, "{words}: {printed}");
+    printed
+}
+
+fn replace(path: &Path, from: &str, to: &str) {
+    let text = fs::read_to_string(path).unwrap();
+    assert!(text.contains(from), "{from}: {text}");
+    fs::write(path, text.replace(from, to)).unwrap();
+}
+
+/// A project with the kind, imported with `flags`, and the file with the types.
+fn imported(flags: &str, file: &str) -> (tempfile::TempDir, std::path::PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    written(
+        folder.path(),
+        "init --domain example.com --project-name ships",
+    );
+    fs::write(folder.path().join("crd.yaml"), CRD).unwrap();
+    written(
+        folder.path(),
+        &format!("create api --from-crd crd.yaml {flags}"),
+    );
+    let file = folder.path().join(file);
+    (folder, file)
+}
+
+#[test]
+fn a_newer_crd_is_merged_into_types_that_the_user_edited() {
+    for (flags, file) in [
+        ("--controller=false", "api/src/crew/v1/ship.rs"),
+        (
+            "--controller=false --external",
+            "external/src/crew/v1/ship.rs",
+        ),
+    ] {
+        let (folder, file) = imported(flags, file);
+        let again = format!("create api --from-crd crd.yaml {flags}");
+        assert!(written(folder.path(), &again).contains("nothing to do"));
+
+        replace(&file, "What it is called.", "What its crew calls it.");
+        replace(&file, "pub rank: Option<String>", "pub rank: Option<Rank>");
+        let crd = folder.path().join("crd.yaml");
+        replace(&crd, "minimum: 1", "minimum: 2");
+        replace(&crd, "rank: { type: string }", "rank: { type: boolean }");
+        let printed = written(folder.path(), &again);
+        assert!(
+            printed.contains("-    pub rank: Option<String>,\n+    pub rank: Option<bool>,"),
+            "{printed}"
+        );
+        let text = fs::read_to_string(&file).unwrap();
+        for expected in ["What its crew calls it.", "Option<Rank>", "min = 2"] {
+            assert!(text.contains(expected), "{expected}: {text}");
+        }
+        assert!(written(folder.path(), &again).contains("nothing to do"));
+    }
+}
+
+#[test]
+fn types_without_the_crd_that_they_come_from_are_not_merged() {
+    let (folder, _) = imported("--controller=false", "");
+    fs::remove_file(
+        folder
+            .path()
+            .join("api/imported/crew.example.com_ships.yaml"),
+    )
+    .unwrap();
+    let (is_success, printed) = kbr(
+        folder.path(),
+        "create api --from-crd crd.yaml --controller=false",
+    );
+    assert!(!is_success);
+    assert!(
+        printed.contains("copy the earlier CRD to `api/imported/crew.example.com_ships.yaml`"),
+        "{printed}"
+    );
+}
+
+#[test]
+fn external_types_are_in_a_crate_without_a_crd_and_controllers_use_them() {
+    let (folder, _) = imported("--external --controller", "");
+    let text = |path: &str| fs::read_to_string(folder.path().join(path)).unwrap();
+    assert!(text("Cargo.toml").contains("members = [\"api\", \"external\"]"));
+    assert!(
+        text("Cargo.toml")
+            .contains("external = { path = \"external\", package = \"ships-external\" }")
+    );
+    assert!(text("src/controllers/ship.rs").contains("use external::crew::v1::Ship;"));
+    assert!(!text("PROJECT").contains("[[api]]"));
+    assert!(!text("api/src/lib.rs").contains("Ship"));
+    let webhook = "create webhook --group crew.example.com --version v1 --kind Ship --validation \
+                   --external-crate ./external --external-type external::crew::v1::Ship";
+    written(folder.path(), webhook);
+}
