@@ -1,4 +1,6 @@
 //! `Chart` of `crew.example.com/v1`, from its CRD.
+//!
+//! `contains` is not part of the CRD: it keeps kube from rewriting the `anyOf` or `oneOf` beside it.
 #![allow(
     clippy::doc_lazy_continuation,
     clippy::doc_link_with_quotes,
@@ -42,6 +44,18 @@ pub struct ChartSpec {
 
     #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
     pub any: Value,
+
+    #[schemars(
+        with = "Value",
+        extend(
+            "additionalProperties" = true,
+            "contains" = 0,
+            "properties" = { "a": { "type": "string" } },
+            "type" = "object"
+        )
+    )]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub both: Option<Value>,
 
     /// Whatever it is.
     #[schemars(with = "Value", extend("x-kubernetes-preserve-unknown-fields" = true))]

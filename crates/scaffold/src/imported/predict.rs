@@ -86,7 +86,8 @@ pub fn overlay(wanted: &Map<String, Value>, predicted: &Map<String, Value>) -> M
     for key in predicted.keys().filter(|key| !wanted.contains_key(*key)) {
         overlay.insert(key.clone(), Value::Null);
     }
-    if overlay.contains_key("anyOf") || overlay.contains_key("oneOf") {
+    let rewritten = ["additionalProperties", "anyOf", "oneOf"];
+    if rewritten.into_iter().any(|key| overlay.contains_key(key)) {
         shield::shield(&mut overlay);
     }
     overlay

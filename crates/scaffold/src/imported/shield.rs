@@ -1,6 +1,7 @@
 //! Keeps kube from rewriting what it takes for the output of its macros.
 //!
-//! kube rewrites each schema whose `oneOf` or `anyOf` could come from an enum of Rust, unless it cannot read the schema.
+//! kube rewrites each schema whose `oneOf` or `anyOf` could come from an enum of Rust, and fields beside `additionalProperties`,
+//! unless it cannot read the schema.
 //! A key that no CRD has, with a value that is not a schema, stops it: CRDs leave the key out.
 
 use serde_json::{Map, Value, json};
@@ -17,7 +18,11 @@ pub fn shield(schema: &mut Map<String, Value>) {
         let branches = schema.get(key).and_then(Value::as_array);
         branches.is_some_and(|branches| !branches.iter().all(is_harmless))
     };
-    if is_rewritten("anyOf") || is_rewritten("oneOf") {
+    let has_map = schema
+        .get("additionalProperties")
+        .is_some_and(Value::is_boolean);
+    let is_flattened = has_map && schema.contains_key("properties");
+    if is_rewritten("anyOf") || is_rewritten("oneOf") || is_flattened {
         schema.insert(STOP.to_owned(), json!(0));
     }
     if let Some(Value::Array(branches)) = schema.get_mut("anyOf")
