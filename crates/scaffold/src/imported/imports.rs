@@ -10,7 +10,9 @@ pub fn imports(model: &Model, body: &str) -> String {
     let mut uses = BTreeSet::new();
     for ty in &model.types {
         if let Body::Struct { fields, open } = &ty.body {
-            fields.iter().for_each(|field| add(&field.ty, &mut uses));
+            for field in fields {
+                add(&field.ty, &mut uses);
+            }
             uses.extend(open.then_some(["BTreeMap", "Value"]).into_iter().flatten());
         }
     }
@@ -87,12 +89,9 @@ fn declaration(module: &str, names: &BTreeSet<&str>) -> String {
     }
     let mut lines = vec![String::from("   ")];
     for name in all {
-        let last = lines
-            .last_mut()
-            .filter(|line| line.len() + name.len() + 2 <= WIDTH);
-        match last {
-            Some(line) => *line += &format!(" {name},"),
-            None => lines.push(format!("    {name},")),
+        match lines.last_mut() {
+            Some(line) if line.len() + name.len() + 2 <= WIDTH => line.extend([" ", name, ","]),
+            _ => lines.push(format!("    {name},")),
         }
     }
     format!("use {module}::{{\n{}\n}};\n", lines.join("\n"))
