@@ -265,6 +265,7 @@ fn target(resource: &GoResource, project: &Project) -> Option<Target> {
         plural: None,
         namespaced: None,
         external: None,
+        package: None,
     };
     // Without a crate, nothing is read of the root.
     let found = existing::find(&wanted, project, Path::new(""));
