@@ -3,7 +3,7 @@
 //! Source: the API server's own description and the registry strategies of Kubernetes 1.37
 //! (`pkg/registry/*/*/strategy.go`); the comparison with a real API server checks both.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, sync::Arc};
 
 use serde_json::Value;
 
@@ -109,7 +109,7 @@ pub(super) struct Kind {
     /// `r`: a deletion returns the object.
     pub(super) returns: bool,
     /// The schema of this version, from a definition (CRD).
-    pub(super) schema: Option<Value>,
+    pub(super) schema: Option<Arc<Value>>,
 }
 
 impl Kind {
@@ -145,11 +145,49 @@ impl Kind {
     }
 }
 
+/// A definition (CRD).
+#[derive(Clone, Debug)]
+struct Definition {
+    /// Without the schemas of its versions, which are large.
+    crd: Value,
+    /// The schema of each version, in their order.
+    schemas: Vec<Arc<Value>>,
+}
+
+impl Definition {
+    fn new(mut crd: Value) -> Self {
+        let versions = crd["spec"]["versions"].as_array_mut();
+        let versions = versions.into_iter().flatten();
+        let schemas = versions.map(|version| {
+            let schema = version.pointer_mut("/schema/openAPIV3Schema");
+            Arc::new(schema.map(Value::take).unwrap_or_default())
+        });
+        Self {
+            schemas: schemas.collect(),
+            crd,
+        }
+    }
+
+    fn kind(&self, version: &str) -> Option<Kind> {
+        let spec = &self.crd["spec"];
+        let versions = spec["versions"].as_array()?.iter().zip(&self.schemas);
+        let mut named = versions.filter(|(found, _)| found["name"] == version);
+        let (version, schema) = named.next()?;
+        Some(Kind {
+            name: spec["names"]["kind"].as_str().unwrap_or_default().to_owned(),
+            namespaced: Some(spec["scope"] == "Namespaced"),
+            status: version["subresources"]["status"].is_object(),
+            schema: Some(schema.clone()),
+            ..Kind::custom()
+        })
+    }
+}
+
 /// The kinds that are served.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Kinds {
-    /// The registered definitions (CRDs).
-    definitions: Vec<Value>,
+    /// The registered definitions.
+    definitions: Vec<Definition>,
     /// Group and plural of the kinds that are not installed.
     missing: BTreeSet<(String, String)>,
 }
@@ -158,8 +196,8 @@ impl Kinds {
     /// Adds a definition; replaces one of the same name.
     pub(super) fn define(&mut self, crd: Value) {
         self.definitions
-            .retain(|old| old["metadata"]["name"] != crd["metadata"]["name"]);
-        self.definitions.push(crd);
+            .retain(|old| old.crd["metadata"]["name"] != crd["metadata"]["name"]);
+        self.definitions.push(Definition::new(crd));
     }
 
     pub(super) fn uninstall(&mut self, path: &Path) {
@@ -182,11 +220,12 @@ impl Kinds {
         if let Some((_, _, name, traits)) = known {
             return Some(Kind::built_in(name, path.api_version(), traits));
         }
-        let defined = self.definitions.iter().find(|crd| {
-            crd["spec"]["group"] == group && crd["spec"]["names"]["plural"] == path.plural.as_str()
+        let defined = self.definitions.iter().find(|one| {
+            let spec = &one.crd["spec"];
+            spec["group"] == group && spec["names"]["plural"] == path.plural.as_str()
         });
-        if let Some(crd) = defined {
-            return custom(crd, path.version());
+        if let Some(defined) = defined {
+            return defined.kind(path.version());
         }
         // Kubernetes' own groups contain no other kinds.
         let own = BUILT_IN.iter().any(|(g, ..)| *g == group);
@@ -196,19 +235,4 @@ impl Kinds {
 
 fn names(path: &Path) -> (String, String) {
     (path.group().to_owned(), path.plural.clone())
-}
-
-fn custom(crd: &Value, version: &str) -> Option<Kind> {
-    let versions = crd["spec"]["versions"].as_array()?;
-    let version = versions.iter().find(|found| found["name"] == version)?;
-    Some(Kind {
-        name: crd["spec"]["names"]["kind"]
-            .as_str()
-            .unwrap_or_default()
-            .to_owned(),
-        namespaced: Some(crd["spec"]["scope"] == "Namespaced"),
-        status: version["subresources"]["status"].is_object(),
-        schema: Some(version["schema"]["openAPIV3Schema"].clone()),
-        ..Kind::custom()
-    })
 }

@@ -103,7 +103,7 @@ fn remove(value: &mut Value, path: &str) -> Option<Value> {
 /// An object as it is stored: without `null` fields, except for nullable ones. Metadata and Kubernetes' own kinds,
 /// which are structs, also lose empty lists and maps.
 pub(super) fn tidy(object: Value, kind: &Kind) -> Value {
-    let mut object = without_nulls(object, kind.schema.as_ref());
+    let mut object = without_nulls(object, kind.schema.as_deref());
     if kind.built_in {
         without_empty(&mut object);
     } else if let Some(meta) = object.get_mut("metadata") {

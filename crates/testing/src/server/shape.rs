@@ -189,7 +189,7 @@ impl<'a> Shape<'a> {
         if kind.built_in {
             Self::BuiltIn(kind, String::new())
         } else {
-            Self::Custom(kind.schema.as_ref())
+            Self::Custom(kind.schema.as_deref())
         }
     }
 

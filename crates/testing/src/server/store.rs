@@ -102,7 +102,8 @@ impl Objects {
     /// The schema of the kind at this path, if it has a definition.
     #[cfg(feature = "simulate")]
     pub(crate) fn schema(&self, path: &Path) -> Option<Value> {
-        self.kinds.of(path)?.schema
+        let schema = self.kinds.of(path)?.schema?;
+        Some((*schema).clone())
     }
 
     /// The URLs of all objects.
