@@ -7,7 +7,7 @@ use k8s_openapi::{
     },
     jiff::{SignedDuration, tz::TimeZone},
 };
-use kbr_testing::{FakeApi, Run, eventually, is_ready, reason};
+use kbr_testing::{FakeApi, Run, eventually, is_ready, reason, simulate};
 use kube::Resource;
 
 use api::batch::v1::CronJobSpec;
@@ -217,4 +217,14 @@ async fn an_invalid_schedule_is_reported_and_not_retried() {
     assert_eq!(action, Action::await_change());
     let conditions = status(&api).conditions;
     assert_eq!(reason(&conditions, "Ready"), Some("InvalidSchedule"));
+}
+
+#[test]
+fn a_cronjob_survives_faults() {
+    let minute = Duration::from_secs(60);
+    simulate(register)
+        .kubelet()
+        .every(minute)
+        .histories(60)
+        .run();
 }
