@@ -26,8 +26,9 @@ const SERVERS: [&str; 6] = [
     "uid",
 ];
 
-/// The current state. Uids, times, versions and generated names are replaced by what they stand for.
-pub(super) fn of(api: &FakeApi) -> State {
+/// The current state, with what services outside the cluster hold. Uids, times, versions and generated names are replaced by
+/// what they stand for.
+pub(super) fn of(api: &FakeApi, held: State) -> State {
     let all: Vec<Value> = api.change_quietly(|objects| objects.all(|_| true));
     let compared = |object: &&Value| {
         let kind = object["kind"].as_str().unwrap_or_default();
@@ -35,8 +36,12 @@ pub(super) fn of(api: &FakeApi) -> State {
     };
     let names = Names::of(&all);
     let all = all.iter().filter(compared);
-    all.map(|object| (names.title(object), names.normal(object)))
-        .collect()
+    let objects = all.map(|object| (names.title(object), names.normal(object)));
+    let held = held.into_iter().map(|(title, mut value)| {
+        names.mask(&mut value, &Value::Null);
+        (names.replaced(&title), value)
+    });
+    objects.chain(held).collect()
 }
 
 /// What uids and generated names stand for.

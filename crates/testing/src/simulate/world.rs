@@ -335,10 +335,10 @@ impl World {
 
     /// The current state, of the services outside the cluster, too.
     pub(super) fn state(&self) -> State {
-        let mut state = state::of(&self.api);
+        let mut held = State::new();
         let services = self.scenario.services.iter();
-        services.for_each(|service| service.add_to(&mut state));
-        state
+        services.for_each(|service| service.add_to(&mut held));
+        state::of(&self.api, held)
     }
 
     /// The URLs of all objects.

@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
+use k8s_openapi::jiff::Timestamp;
 use kbr_testing::{External, Simulation, simulate};
 use manager::{Context, Manager};
 
@@ -33,6 +34,21 @@ impl Harbor {
         self.0
             .call(&format!("assigns a berth to {ship}"), moor)
             .await
+    }
+
+    /// Writes down once that a ship has arrived, under its uid.
+    async fn log(&self, ship: &Ship, at: Timestamp) -> anyhow::Result<()> {
+        let uid = ship.metadata.uid.clone().unwrap_or_default();
+        let log = |entries: &mut Berths| {
+            entries.entry(uid).or_insert(at.to_string());
+        };
+        self.0.call("writes a log", log).await
+    }
+
+    /// Forgets the ship with this uid.
+    async fn forget(&self, uid: &str) -> anyhow::Result<()> {
+        let forget = |entries: &mut Berths| drop(entries.remove(uid));
+        self.0.call("forgets a ship", forget).await
     }
 
     async fn leave(&self, ship: &str) -> anyhow::Result<()> {
@@ -111,4 +127,32 @@ fn a_call_whose_answer_is_lost_is_made_again() {
 #[test]
 fn what_the_service_holds_is_left() {
     pair(register::<false, false>, register::<false, true>);
+}
+
+/// Never forgets a ship that has left.
+#[test]
+fn the_service_knows_uids_and_times() {
+    fn register<const BUGGY: bool>(manager: &mut Manager, harbor: &Harbor) {
+        let (leaving, arriving) = (harbor.clone(), harbor.clone());
+        let ships = manager.controller::<Ship>("ship");
+        let ships = ships.finalizer("crew.example.com/log", move |ship: Arc<Ship>, _| {
+            let harbor = leaving.clone();
+            async move {
+                if !BUGGY {
+                    harbor
+                        .forget(ship.metadata.uid.as_deref().unwrap_or_default())
+                        .await?;
+                }
+                done()
+            }
+        });
+        ships.reconcile(move |ship: Arc<Ship>, cx: Context<Ship>| {
+            let harbor = arriving.clone();
+            async move {
+                harbor.log(&ship, cx.now()).await?;
+                done()
+            }
+        });
+    }
+    pair(register::<true>, register::<false>);
 }
