@@ -134,7 +134,8 @@ pub fn histories() -> usize {
     given.and_then(|given| given.parse().ok()).unwrap_or(40)
 }
 
-fn is_quick() -> bool {
+/// Whether this is for each change, and not before a release.
+pub fn is_quick() -> bool {
     std::env::var_os("KBR_HISTORIES").is_none()
 }
 

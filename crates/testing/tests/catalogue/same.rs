@@ -5,7 +5,7 @@ use std::{env, process::Command, sync::Arc};
 use k8s_openapi::api::core::v1::ConfigMap;
 use manager::{Context, Manager};
 
-use crate::kinds::{Reconciled, Ship, done, log, map, name, ships, voyage};
+use crate::kinds::{Reconciled, Ship, done, is_quick, log, map, name, ships, voyage};
 
 /// Two controllers of several kinds, which write a status, events and children.
 fn register(manager: &mut Manager) {
@@ -48,7 +48,9 @@ fn traces() -> String {
         });
         simulation.trace(plan, seed)
     };
-    (0..30).map(trace).collect()
+    // A seed takes 150 ms.
+    let seeds = if is_quick() { 30 } else { 100 };
+    (0..seeds).map(trace).collect()
 }
 
 #[test]
