@@ -20,6 +20,7 @@ mod panics;
 mod permissions;
 mod plan;
 mod plans;
+mod progress;
 mod project;
 mod refusals;
 mod replica;

@@ -47,7 +47,7 @@ impl Appointments {
     /// Waits until some are due, and takes them. It is cancel safe.
     pub(crate) async fn due(&self, timer: &Timer) -> Vec<Key> {
         loop {
-            let due = self.take(timer.timestamp());
+            let due = self.take(timer.due());
             if !due.is_empty() {
                 return due;
             }
@@ -56,13 +56,20 @@ impl Appointments {
                 self.added.notified().await;
                 continue;
             };
-            let wait = timer.until_timestamp(first).min(CHECK);
+            let wait = (timer.until_timestamp(first) + timer.lateness()).min(CHECK);
             tokio::select! {
                 biased;
                 () = self.added.notified() => {}
                 () = timer.until(timer.after(wait)) => {}
             }
         }
+    }
+
+    /// Whether one is left that was due by this time.
+    pub(crate) fn has_due(&self, now: Timestamp) -> bool {
+        let state = self.lock();
+        let first = state.times.first();
+        first.is_some_and(|(time, _)| *time <= now)
     }
 
     /// Takes those that are due by this time.
@@ -111,6 +118,22 @@ mod tests {
         assert_eq!(minutes(0).await, 60);
         assert_eq!(minutes(2).await, 30);
         assert_eq!(minutes(-2).await, 180);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_appointment_may_be_late_and_is_due_meanwhile() {
+        let (timer, all, start) = (
+            Timer::for_tests().late(HOUR),
+            Appointments::default(),
+            Instant::now(),
+        );
+        let time = timer.timestamp() + HOUR;
+        all.add("a".into(), time);
+        assert_eq!(all.due(&timer).await, ["a".into()]);
+        assert_eq!(start.elapsed().as_secs(), 2 * 3600);
+        all.add("b".into(), time);
+        assert!(all.has_due(timer.timestamp()));
+        assert!(!all.has_due(time - Duration::from_secs(1)));
     }
 
     #[tokio::test(start_paused = true)]

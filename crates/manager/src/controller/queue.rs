@@ -196,7 +196,8 @@ impl Queue {
                 if let Some(key) = self.take(&mut state) {
                     return key;
                 }
-                let delayed = state.delayed.first().map(|(at, ..)| *at);
+                let late = self.timer.lateness();
+                let delayed = state.delayed.first().map(|(at, ..)| *at + late);
                 delayed.into_iter().chain(state.admits_others_at()).min()
             };
             match wake_at {
@@ -259,7 +260,9 @@ impl Queue {
     pub(crate) fn is_idle(&self) -> bool {
         let mut state = self.lock();
         self.promote(&mut state);
-        state.dirty.is_empty() && state.processing.is_empty()
+        let now = self.timer.now();
+        let is_late = state.delayed.first().is_some_and(|(at, ..)| *at <= now);
+        !is_late && state.dirty.is_empty() && state.processing.is_empty()
     }
 
     fn add_to(&self, state: &mut State, key: Key, priority: Priority) {
@@ -326,8 +329,9 @@ impl Queue {
 
     /// Adds the keys whose delay has expired.
     fn promote(&self, state: &mut State) {
-        let now = self.timer.now();
-        while state.delayed.first().is_some_and(|(at, ..)| *at <= now) {
+        let (now, late) = (self.timer.now(), self.timer.lateness());
+        let is_due = |at: Instant| at + late <= now;
+        while state.delayed.first().is_some_and(|(at, ..)| is_due(*at)) {
             if let Some((_, key, why)) = state.delayed.pop_first()
                 && let Some((_, priority)) = state.due.remove(&(key.clone(), why))
             {

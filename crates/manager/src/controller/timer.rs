@@ -35,6 +35,8 @@ struct Winder {
     wound: watch::Sender<Duration>,
     /// A moment and its time of day. From then on, the time of day passes like tokio's time, which a test may pause.
     start: (Instant, Timestamp),
+    /// By how much everything due is late.
+    late: Duration,
 }
 
 impl Timer {
@@ -45,10 +47,27 @@ impl Timer {
             winder: Some(Winder {
                 wound: watch::Sender::default(),
                 start: (Instant::now(), simulated::now()),
+                late: Duration::ZERO,
             }),
             #[cfg(test)]
             set: Arc::default(),
         }
+    }
+
+    /// A clock by which everything due happens late.
+    #[must_use]
+    pub fn late(mut self, by: Duration) -> Self {
+        if let Some(winder) = &mut self.winder {
+            winder.late = by;
+        }
+        self
+    }
+
+    /// By how much what is due happens late: zero, unless a test wants it so.
+    pub(crate) fn lateness(&self) -> Duration {
+        self.winder
+            .as_ref()
+            .map_or(Duration::ZERO, |winder| winder.late)
     }
 
     /// The current moment; only comparable with others of this timer.
@@ -68,6 +87,12 @@ impl Timer {
         #[cfg(test)]
         let now = now + SignedDuration::from_secs(self.set.load(Ordering::SeqCst));
         now
+    }
+
+    /// The time of day up to which everything is done that is due.
+    pub(crate) fn due(&self) -> Timestamp {
+        let now = self.timestamp();
+        now.saturating_sub(self.lateness()).unwrap_or(now)
     }
 
     /// The time until this time of day; zero if it has passed.

@@ -103,8 +103,8 @@ impl<K: Object> AnyController for Reconciler<K> {
 
     fn is_idle(&self) -> bool {
         let core = &self.core;
-        core.enqueue(core.appointments.take(core.timer.timestamp()));
-        core.queue.is_idle()
+        core.enqueue(core.appointments.take(core.timer.due()));
+        !core.appointments.has_due(core.timer.timestamp()) && core.queue.is_idle()
     }
 
     fn kind(&self) -> ReconciledKind {

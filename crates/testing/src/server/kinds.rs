@@ -174,7 +174,10 @@ impl Definition {
         let mut named = versions.filter(|(found, _)| found["name"] == version);
         let (version, schema) = named.next()?;
         Some(Kind {
-            name: spec["names"]["kind"].as_str().unwrap_or_default().to_owned(),
+            name: spec["names"]["kind"]
+                .as_str()
+                .unwrap_or_default()
+                .to_owned(),
             namespaced: Some(spec["scope"] == "Namespaced"),
             status: version["subresources"]["status"].is_object(),
             schema: Some(schema.clone()),

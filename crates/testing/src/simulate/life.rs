@@ -30,6 +30,10 @@ impl World {
         scenario.world.iter().for_each(|create| create(&self.api));
         let before = self.urls();
         self.history.before = self.state();
+        if let Some(by) = self.plan.lateness() {
+            let what = format!("everything due happens {} s late", by.as_secs());
+            self.wire.tell(Happened::Fault(what));
+        }
         self.start()?;
         self.idle().await?;
         for (path, create) in &scenario.objects {
@@ -179,8 +183,9 @@ impl World {
         };
         // What is due by the schedule would be another change.
         self.settle().await?;
-        if self.scenario.period.is_some() && self.plan.has_replicas() {
-            // Until another one leads, it is due.
+        let is_late = self.plan.has_replicas() || self.plan.lateness().is_some();
+        if self.scenario.period.is_some() && is_late {
+            // It was due before.
             return Ok(());
         }
         let state = self.wire.lock();

@@ -56,8 +56,24 @@ pub(super) fn check_reference(scenario: &Scenario, reference: &Reference) -> Opt
         })
 }
 
-/// What is wrong with a history, compared with the one without faults.
+/// What is wrong with a history.
 pub(super) fn check(
+    scenario: &Scenario,
+    reference: &Reference,
+    plan: &Plan,
+    history: &History,
+) -> Option<Finding> {
+    alone(scenario, history).or_else(|| {
+        // What happens too late may rightly be skipped.
+        if plan.lateness().is_some() {
+            return chosen(scenario, stability(history));
+        }
+        compared(scenario, reference, plan, history)
+    })
+}
+
+/// What is wrong with a history, compared with the one without faults.
+fn compared(
     scenario: &Scenario,
     reference: &Reference,
     plan: &Plan,
@@ -65,39 +81,38 @@ pub(super) fn check(
 ) -> Option<Finding> {
     let wanted = &reference.history;
     let ignored = &reference.ignored;
-    alone(scenario, history)
-        .or_else(|| {
-            let is_late = plan.has_other_actions() || plan.has_replicas();
-            if is_late && scenario.period.is_some() {
-                return None;
-            }
-            chosen(scenario, at_rest(reference, plan, history))
-        })
-        .or_else(|| {
-            let what = "after the deletion, the state differs from that without faults";
-            let (wanted, found) = (&wanted.gone, &history.gone);
-            chosen(
-                scenario,
-                compare(Oracle::NothingLeft, what, wanted, found, ignored),
-            )
-        })
-        .or_else(|| chosen(scenario, stability(history)))
-        .or_else(|| {
-            let new = history.failing.iter();
-            let new = new.filter(|key| !wanted.failing.contains(key));
-            let new = new.map(|key| format!("fails: {key}")).collect();
-            chosen(
-                scenario,
-                finding(Oracle::Errors, "at rest, reconciles fail", new),
-            )
-        })
-        .or_else(|| {
-            let is_late = plan.has_replicas() && scenario.period.is_some();
-            if plan.has_other_actions() || is_late {
-                return None;
-            }
-            chosen(scenario, counts(wanted, history))
-        })
+    None.or_else(|| {
+        let is_late = plan.has_other_actions() || plan.has_replicas();
+        if is_late && scenario.period.is_some() {
+            return None;
+        }
+        chosen(scenario, at_rest(reference, plan, history))
+    })
+    .or_else(|| {
+        let what = "after the deletion, the state differs from that without faults";
+        let (wanted, found) = (&wanted.gone, &history.gone);
+        chosen(
+            scenario,
+            compare(Oracle::NothingLeft, what, wanted, found, ignored),
+        )
+    })
+    .or_else(|| chosen(scenario, stability(history)))
+    .or_else(|| {
+        let new = history.failing.iter();
+        let new = new.filter(|key| !wanted.failing.contains(key));
+        let new = new.map(|key| format!("fails: {key}")).collect();
+        chosen(
+            scenario,
+            finding(Oracle::Errors, "at rest, reconciles fail", new),
+        )
+    })
+    .or_else(|| {
+        let is_late = plan.has_replicas() && scenario.period.is_some();
+        if plan.has_other_actions() || is_late {
+            return None;
+        }
+        chosen(scenario, counts(wanted, history))
+    })
 }
 
 /// The first state at rest that differs from that without faults.

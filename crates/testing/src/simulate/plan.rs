@@ -1,8 +1,25 @@
 //! The faults of a history, and how they are written.
 
-use std::{fmt, str::FromStr};
+use std::{fmt, str::FromStr, time::Duration};
 
 use super::failover::Failover;
+
+/// The patterns, as the summary names them.
+pub(super) const PATTERNS: [&str; 13] = [
+    "by hand",
+    "crash",
+    "explored",
+    "failover",
+    "lagging",
+    "late",
+    "latency",
+    "refused",
+    "resync",
+    "stale",
+    "undone",
+    "unobserved",
+    "user",
+];
 
 /// The faults of a history; none in the reference.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -54,6 +71,8 @@ pub(super) enum What {
     ChildEdited(String),
     /// Requests take a while, which depends on this number.
     Latency(u64),
+    /// Everything due, such as a requeue, happens late by so many seconds.
+    Late(u64),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,6 +128,14 @@ impl Plan {
     pub(super) fn latency(&self) -> Option<u64> {
         self.0.iter().find_map(|fault| match fault.what {
             What::Latency(seed) => Some(seed),
+            _ => None,
+        })
+    }
+
+    /// By how much everything due is late.
+    pub(super) fn lateness(&self) -> Option<Duration> {
+        self.0.iter().find_map(|fault| match fault.what {
+            What::Late(seconds) => Some(Duration::from_secs(seconds)),
             _ => None,
         })
     }
@@ -187,6 +214,7 @@ impl What {
             Self::ChildDeleted(_) | Self::ChildEdited(_) => "by hand",
             Self::Resync => "resync",
             Self::Latency(_) => "latency",
+            Self::Late(_) => "late",
         }
     }
 }
@@ -224,6 +252,7 @@ impl fmt::Display for Fault {
             What::ChildDeleted(path) => write!(f, "child-deleted:{path}")?,
             What::ChildEdited(path) => write!(f, "child-edited:{path}")?,
             What::Latency(seed) => write!(f, "latency:{seed}")?,
+            What::Late(seconds) => write!(f, "late:{seconds}")?,
         }
         if self.at > 0 {
             write!(f, "@{}", self.at)?;
@@ -266,6 +295,7 @@ fn fault(text: &str) -> Result<Fault, String> {
         "child-deleted" => What::ChildDeleted(value.to_owned()),
         "child-edited" => What::ChildEdited(value.to_owned()),
         "latency" => What::Latency(number()?),
+        "late" => What::Late(number()?),
         _ => What::Refused(refusal().ok_or_else(wrong)?),
     };
     Ok(Fault { what, at })
@@ -278,9 +308,11 @@ mod tests {
     #[test]
     fn a_plan_is_read_as_it_is_written() {
         let text = "crash-before@1,crash-after@2,504-applied@3,hold:captains.crew.example.com@4,miss:pods@4,lag@4,\
-                    delete@5,recreate@6,step:2@7,at-once,undo:1,explore:3,resync@8,restart,child-deleted:/api/v1/pods/a,child-edited:/b,latency:7";
+                    delete@5,recreate@6,step:2@7,at-once,undo:1,explore:3,resync@8,restart,child-deleted:/api/v1/pods/a,child-edited:/b,latency:7,late:90";
         let plan: Plan = text.parse().unwrap();
         assert_eq!(plan.to_string(), text);
+        let pattern = |fault: &Fault| fault.what.pattern();
+        assert!(plan.0.iter().map(pattern).all(|it| PATTERNS.contains(&it)));
         for refusal in Refusal::ALL {
             let plan: Plan = refusal.name().parse().unwrap();
             assert_eq!(plan.0[0].what, What::Refused(refusal));

@@ -1,33 +1,31 @@
 //! The plans to try: first one fault at each place where the reference history shows that it can matter, then pairs, then random ones.
 
-use std::collections::BTreeMap;
+use std::time::Duration;
 
 use super::{
     failover::Failover,
     history::History,
     plan::{Fault, Plan, Refusal, What},
+    scenario::Scenario,
 };
 use crate::{random::Random, server::Path};
 
 /// How many histories have random delays and nothing else.
 const LATENCIES: u64 = 8;
 
-/// The plans to try, and how many with one fault were left out because they are too many.
+/// The plans to try.
 pub(super) struct Plans {
+    /// First those that the history without faults suggests.
     pub(super) chosen: Vec<Plan>,
-    pub(super) left_out: usize,
+    /// How many it suggests, also if they are too many.
+    pub(super) singles: usize,
 }
 
 /// The plans for an operator with this history, the most telling first. They are as many as wanted, and have no fault of a
-/// pattern in `skipped`.
-pub(super) fn of(
-    reference: &History,
-    seed: u64,
-    wanted: usize,
-    skipped: &BTreeMap<String, String>,
-) -> Plans {
-    let mut patterns = systematic(reference);
-    let is_skipped = |fault: &Fault| skipped.contains_key(fault.what.pattern());
+/// pattern that the scenario leaves out.
+pub(super) fn of(reference: &History, seed: u64, wanted: usize, scenario: &Scenario) -> Plans {
+    let mut patterns = systematic(reference, scenario.period);
+    let is_skipped = |fault: &Fault| scenario.skipped.contains_key(fault.what.pattern());
     for plans in &mut patterns {
         plans.retain(|Plan(faults)| !faults.iter().any(is_skipped));
     }
@@ -40,7 +38,6 @@ pub(super) fn of(
     }
     let mut plans = singles.clone();
     plans.truncate(wanted);
-    let left_out = singles.len() - plans.len();
     let mut random = Random::new(seed);
     // Some pairs are no plan, or were tried before.
     for _ in 0..wanted * 4 {
@@ -55,7 +52,7 @@ pub(super) fn of(
     }
     Plans {
         chosen: plans,
-        left_out,
+        singles: singles.len(),
     }
 }
 
@@ -80,7 +77,7 @@ fn is_sensible(Plan(faults): &Plan) -> bool {
 }
 
 /// Plans by pattern; the last of each is tried first.
-fn systematic(reference: &History) -> Vec<Vec<Plan>> {
+fn systematic(reference: &History, period: Option<Duration>) -> Vec<Vec<Plan>> {
     let all = 1..=reference.writes;
     let each = |whats: &[What]| -> Vec<Plan> {
         let at = |what: &What| {
@@ -118,6 +115,7 @@ fn systematic(reference: &History) -> Vec<Vec<Plan>> {
         at_rest(undone(reference)),
         each(&[What::Resync]),
         at_rest((1..=LATENCIES).map(What::Latency).collect()),
+        at_rest(latenesses(period).map(What::Late).into()),
     ];
     for plans in &mut patterns {
         plans.reverse();
@@ -176,6 +174,12 @@ fn unseen(reference: &History, actions: &[Fault]) -> Vec<Plan> {
         }
     }
     plans
+}
+
+/// By how many seconds everything due is late. On a schedule, it is done halfway between two times.
+fn latenesses(period: Option<Duration>) -> [u64; 2] {
+    let period = period.map(|period| period.as_secs());
+    period.map_or([90, 600], |period| [period * 3 / 2, period * 7 / 2])
 }
 
 /// What the user does while a write of the leader is on its way, which arrives after the next leader has answered that.

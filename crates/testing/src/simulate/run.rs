@@ -12,6 +12,7 @@ use tokio::runtime::Builder;
 
 use super::{
     plan::{Fault, Plan, What},
+    progress::Progress,
     project::Project,
     scenario::{Scenario, Settings},
     tried::Tried,
@@ -65,35 +66,58 @@ pub(super) fn all(
         patterns: BTreeMap::new(),
         notes,
     };
-    if settings.explores && replay.is_empty() {
-        explore(&tried, &mut summary)?;
+    if replay.is_empty() {
+        if settings.explores {
+            explore(&tried, &mut summary)?;
+        }
+        try_all(&tried, settings, time, &mut summary)?;
     }
-    let (began, others) = (Instant::now(), settings.histories.saturating_sub(1));
+    for plan in &replay {
+        tried.run(plan)?;
+        summary.count(plan);
+    }
+    Ok(summary)
+}
+
+/// Runs the histories that follow from the one without faults: so many, or for this time.
+fn try_all(
+    tried: &Tried<'_>,
+    settings: &Settings,
+    time: Option<Duration>,
+    summary: &mut Summary,
+) -> anyhow::Result<()> {
+    let (began, wanted) = (Instant::now(), settings.histories.saturating_sub(1));
+    let is_over = || time.is_some_and(|time| began.elapsed() > time);
+    let mut progress = time.map(Progress::begin);
+    let (mut done, mut left) = (Vec::new(), 0);
     for round in 0.. {
-        let plans = match &replay[..] {
-            [] => {
-                let plans = tried.plans(settings.seed + round, others);
-                if round == 0 && plans.left_out > 0 {
-                    let left = plans.left_out;
-                    let note = format!("{left} more faults are tried with more `.histories(…)`");
-                    summary.notes.push(note);
-                }
-                plans.chosen
-            }
-            replay => replay.to_vec(),
-        };
-        for plan in &plans {
+        let plans = tried.plans(settings.seed + round, wanted);
+        if round == 0 {
+            left = plans.singles;
+        }
+        for plan in &plans.chosen {
             tried.run(plan)?;
             summary.count(plan);
-            if time.is_some_and(|time| began.elapsed() > time) {
-                return Ok(summary);
+            if let Some(progress) = &mut progress {
+                progress.show(tried.test, summary.histories);
+            }
+            done.push(plan.clone());
+            if is_over() {
+                break;
             }
         }
-        if time.is_none() || plans.is_empty() {
+        if time.is_none() || plans.chosen.is_empty() || is_over() {
             break;
         }
     }
-    Ok(summary)
+    let left = left.saturating_sub(done.len());
+    if left > 0 {
+        let more = format!("{left} more faults are tried with more `.histories(…)`");
+        summary.notes.push(more);
+    }
+    let unreached = tried.unreached(&done, &summary.patterns);
+    summary.notes.extend(unreached);
+    Ok(())
 }
 
 /// Makes each change of a spec that the definitions allow: it is taken back, or made before the operator sees the object.

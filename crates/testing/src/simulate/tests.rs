@@ -48,3 +48,20 @@ fn a_request_that_the_role_does_not_allow_is_a_failure_that_names_the_permission
         assert!(story.starts_with(&expected), "{story}");
     }
 }
+
+#[test]
+fn the_summary_names_the_patterns_and_the_writes_that_were_not_tried() {
+    let enough = json!(["get", "list", "watch", "create", "patch"]);
+    let notes = with_verbs(&enough).check().unwrap().notes.join("\n");
+    let untried =
+        "no history has a fault of these patterns: by hand, explored, lagging, late, latency";
+    assert!(notes.contains(untried), "{notes}");
+    let notes = with_verbs(&enough).histories(0).check().unwrap().notes;
+    let writes = "no process ended at these writes:\n    1: the operator creates configmaps default/greeting";
+    assert_eq!(notes.last().map(String::as_str), Some(writes));
+    let all = with_verbs(&enough).histories(100).check().unwrap().notes;
+    assert!(
+        !all.iter().any(|note| note.starts_with("no process")),
+        "{all:?}"
+    );
+}

@@ -91,6 +91,14 @@ impl fmt::Display for Event {
     }
 }
 
+/// The writes of the operator: the number of each, and what it does.
+pub(super) fn writes(events: &[Event]) -> impl Iterator<Item = (usize, &str)> {
+    events.iter().filter_map(|event| match &event.what {
+        Happened::Wrote { number, action, .. } => Some((*number, &**action)),
+        _ => None,
+    })
+}
+
 /// The trace of a history: the same for the same seed, byte for byte.
 pub(super) fn text(events: &[Event]) -> String {
     let line = |event: &Event| {

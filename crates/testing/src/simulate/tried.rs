@@ -1,6 +1,6 @@
 //! An operator, and how its histories compare with the one without faults.
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use serde_json::Value;
 
@@ -9,19 +9,22 @@ use super::{
     history::History,
     life,
     oracle::{self, Finding, Reference},
-    plan::{Fault, Plan, What},
+    plan::{Fault, PATTERNS, Plan, What},
     plans::{self, Plans},
     scenario::Scenario,
     state, story, trace,
 };
 use crate::{FakeApi, server::Path};
 
+/// How many writes a note shows.
+const SHOWN: usize = 5;
+
 /// An operator, and what it does without faults.
 pub(super) struct Tried<'a> {
     scenario: Arc<Scenario>,
     pub(super) reference: Reference,
     seed: u64,
-    test: Option<&'a str>,
+    pub(super) test: Option<&'a str>,
 }
 
 impl<'a> Tried<'a> {
@@ -51,7 +54,47 @@ impl<'a> Tried<'a> {
 
     pub(super) fn plans(&self, seed: u64, wanted: usize) -> Plans {
         let history = &self.reference.history;
-        plans::of(history, seed, wanted, &self.scenario.skipped)
+        plans::of(history, seed, wanted, &self.scenario)
+    }
+
+    /// What these plans have not tried: patterns, and writes at which no process ended.
+    pub(super) fn unreached(
+        &self,
+        plans: &[Plan],
+        patterns: &BTreeMap<&'static str, usize>,
+    ) -> Vec<String> {
+        let is_skipped = |pattern: &str| self.scenario.skipped.contains_key(pattern);
+        let mut untried = PATTERNS.to_vec();
+        untried.retain(|pattern| !is_skipped(pattern) && !patterns.contains_key(pattern));
+        let mut notes = Vec::new();
+        if !untried.is_empty() {
+            let list = untried.join(", ");
+            notes.push(format!("no history has a fault of these patterns: {list}"));
+        }
+        let writes = self.uncrashed(plans);
+        if !writes.is_empty() && !is_skipped("crash") {
+            let (shown, more) = writes.split_at(writes.len().min(SHOWN));
+            let more = (!more.is_empty()).then(|| format!("\n    and {} more", more.len()));
+            let (shown, more) = (shown.join("\n"), more.unwrap_or_default());
+            notes.push(format!("no process ended at these writes:\n{shown}{more}"));
+        }
+        notes
+    }
+
+    /// The writes of the history without faults at which none of these plans ends the process.
+    fn uncrashed(&self, plans: &[Plan]) -> Vec<String> {
+        let is_crash = |what: &What| matches!(what, What::CrashBefore | What::CrashAfter);
+        let faults = plans.iter().flat_map(|plan| &plan.0);
+        let mut writes: BTreeMap<_, _> = trace::writes(&self.reference.history.events).collect();
+        writes.retain(|write, _| {
+            !faults
+                .clone()
+                .any(|it| it.at == *write && is_crash(&it.what))
+        });
+        let lines = writes.iter();
+        lines
+            .map(|(number, action)| format!("    {number}: the operator {action}"))
+            .collect()
     }
 
     /// The changes of specs that the definitions allow, each with the path of its object.

@@ -6,7 +6,7 @@ use k8s_openapi::{api::core::v1::ConfigMap, jiff::Timestamp};
 use kbr_testing::Simulation;
 use manager::{Action, Context, Manager};
 
-use crate::kinds::{Reconciled, Ship, flag, map, name, pair_in, ships, voyage};
+use crate::kinds::{Reconciled, Ship, done, flag, map, name, pair, pair_in, ships, voyage};
 
 const MINUTE: Duration = Duration::from_secs(60);
 
@@ -71,5 +71,33 @@ fn it_panics_if_it_is_late() {
         |manager| ships(manager).reconcile(reconcile::<true>),
         |manager| ships(manager).reconcile(reconcile::<false>),
         hourglass,
+    );
+}
+
+/// Sails ten seconds after it was asked to, and takes for granted that this is never much later.
+#[test]
+fn it_panics_if_a_requeue_is_late() {
+    async fn reconcile<const BUGGY: bool>(ship: Arc<Ship>, cx: Context<Ship>) -> Reconciled {
+        let now = cx.now().as_second();
+        let status = ship.status.clone().unwrap_or_default();
+        let waited = match i64::from(status.count) {
+            0 => {
+                cx.status(|status| status.count = u32::try_from(now).unwrap_or_default());
+                return Ok(Action::requeue(Duration::from_secs(10)));
+            }
+            asked => now - asked,
+        };
+        if waited < 10 {
+            return Ok(Action::requeue(Duration::from_secs(10)));
+        }
+        if BUGGY && status.phase.is_empty() {
+            assert!(waited < 300, "it waited for {waited} s");
+        }
+        cx.status(|status| "Sailed".clone_into(&mut status.phase));
+        done()
+    }
+    pair(
+        |manager| ships(manager).reconcile(reconcile::<true>),
+        |manager| ships(manager).reconcile(reconcile::<false>),
     );
 }

@@ -126,6 +126,19 @@ async fn each_key_backs_off_on_its_own_until_it_is_forgotten() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_delayed_key_may_be_late_and_the_queue_is_not_idle_meanwhile() {
+    let (minute, start) = (Duration::from_secs(60), Instant::now());
+    let queue = Queue::new(QueueMetrics::default(), Timer::for_tests().late(minute));
+    queue.open();
+    queue.add_after("a".into(), minute);
+    assert!(queue.is_idle());
+    queue.timer.wind(minute);
+    assert!(!queue.is_idle());
+    assert_eq!(queue.next().await, "a".into());
+    assert_eq!(start.elapsed(), minute);
+}
+
+#[tokio::test(start_paused = true)]
 async fn advancing_the_clock_returns_delayed_keys() {
     let (queue, start) = (queue(), Instant::now());
     queue.add_after("a".into(), Duration::from_secs(60));
