@@ -1,6 +1,6 @@
 //! The `cronjob` controller for `CronJob`: starts Jobs by a schedule, and removes those that ended long ago.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use api::batch::v1::{ConcurrencyPolicy, CronJob};
 
@@ -29,6 +29,13 @@ pub fn register(manager: &mut Manager) {
 async fn reconcile(cronjob: Arc<CronJob>, cx: Context<CronJob>) -> anyhow::Result<Action> {
     let jobs = cx.children::<Job>()?;
     cx.status(|status| status.active = jobs::running(&jobs).map(jobs::reference).collect());
+    let scheduled = scheduled(&cronjob);
+    let started = jobs.iter().filter_map(|job| jobs::scheduled(job)).max();
+    if let Some(started) = started.filter(|time| *time > scheduled) {
+        // The operator ended before it wrote this. It is stored first, because the Job that tells it may be removed now.
+        cx.status(|status| status.last_schedule_time = Some(Time(started)));
+        return Ok(Action::requeue(Duration::ZERO));
+    }
     remove_old(&cronjob, &cx, &jobs).await?;
 
     if cronjob.spec.suspend {
@@ -44,10 +51,7 @@ async fn reconcile(cronjob: Arc<CronJob>, cx: Context<CronJob>) -> anyhow::Resul
         }
     };
     let now = cx.now();
-    if let Some(due) = schedule
-        .last(now)
-        .filter(|due| *due > scheduled(&cronjob, &jobs))
-    {
+    if let Some(due) = schedule.last(now).filter(|due| *due > scheduled) {
         start(&cronjob, &cx, &jobs, due, now).await?;
     }
     let Some(next) = schedule.next(now) else {
@@ -58,14 +62,13 @@ async fn reconcile(cronjob: Arc<CronJob>, cx: Context<CronJob>) -> anyhow::Resul
     Ok(Action::requeue_at(next))
 }
 
-/// The time up to which Jobs have been scheduled. The Jobs tell it, too, if the operator ended before it wrote the status.
-fn scheduled(cronjob: &CronJob, jobs: &[Arc<Job>]) -> Timestamp {
+/// The time up to which Jobs have been scheduled.
+fn scheduled(cronjob: &CronJob) -> Timestamp {
     let status = cronjob.status.as_ref();
     let written = status.and_then(|status| status.last_schedule_time.as_ref());
     let created = cronjob.metadata.creation_timestamp.as_ref();
     let known = written.into_iter().chain(created).map(|time| time.0);
-    let of_jobs = jobs.iter().filter_map(|job| jobs::scheduled(job));
-    known.chain(of_jobs).max().unwrap_or(Timestamp::UNIX_EPOCH)
+    known.max().unwrap_or(Timestamp::UNIX_EPOCH)
 }
 
 /// Starts the Job for the time `due`, unless it is too late or another one forbids it. Of several missed times only the last counts.

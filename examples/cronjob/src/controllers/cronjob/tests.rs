@@ -7,7 +7,7 @@ use k8s_openapi::{
     },
     jiff::{SignedDuration, tz::TimeZone},
 };
-use kbr_testing::{FakeApi, Run, eventually, is_ready, reason, simulate};
+use kbr_testing::{FakeApi, Run, Simulation, eventually, is_ready, reason, simulate};
 use kube::Resource;
 
 use api::batch::v1::CronJobSpec;
@@ -219,12 +219,23 @@ async fn an_invalid_schedule_is_reported_and_not_retried() {
     assert_eq!(reason(&conditions, "Ready"), Some("InvalidSchedule"));
 }
 
+/// One that is due each minute, and keeps no Jobs that succeeded.
+fn each_minute() -> Simulation {
+    let mut cronjob = hourly();
+    cronjob.spec.schedule = "* * * * *".to_owned();
+    cronjob.spec.successful_jobs_history_limit = Some(0);
+    cronjob.metadata.creation_timestamp = None;
+    let simulation = simulate(register).object(&cronjob).kubelet();
+    simulation.every(Duration::from_secs(60))
+}
+
 #[test]
 fn a_cronjob_survives_faults() {
-    let minute = Duration::from_secs(60);
-    simulate(register)
-        .kubelet()
-        .every(minute)
-        .histories(60)
-        .run();
+    each_minute().histories(60).run();
+}
+
+/// The operator was killed after it had created the Job, and before it wrote the status. Then the Job ends, and is removed.
+#[test]
+fn a_job_that_is_gone_is_not_started_again() {
+    each_minute().replay("crash-after@2").run();
 }
