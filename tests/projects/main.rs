@@ -19,6 +19,7 @@ mod helm;
 mod kinds;
 mod library;
 mod markers;
+mod mutants;
 mod older;
 mod permissions;
 mod place;
