@@ -17,7 +17,7 @@ use kbr_host::output;
 use kbr_scaffold::blueprint::Presence;
 use kbr_scaffold::existing::{self, Named, Wanted};
 use kbr_scaffold::golang::{self, Found, GoResource, carried};
-use kbr_scaffold::imported::{Definition, Types};
+use kbr_scaffold::imported::{self, Definition, Types};
 use kbr_scaffold::project::{Head, KBR, Project, Table};
 use kbr_scaffold::resource::Resource;
 use kbr_scaffold::resource::target::Target;
@@ -165,6 +165,9 @@ impl Imported {
         for api in from_crd::apis(definition, self.intent.project())? {
             self.version(definition, &types, &api, found);
         }
+        // What the types are compared with later.
+        let path = imported::source_path("api", &definition.group, &definition.plural);
+        self.intent.add_file(path, definition.yaml()?);
         Ok(())
     }
 

@@ -61,6 +61,11 @@ fn kinds_controllers_and_permissions_of_a_project_in_go_are_taken_over() {
     );
     has(
         &folder,
+        "api/imported/crew.example.com_captains.yaml",
+        &["minLength: 1"],
+    );
+    has(
+        &folder,
         "src/controllers/captain.rs",
         &[
             "// +kbr:rbac:groups=core,resources=configmaps,verbs=get;create;delete\n",

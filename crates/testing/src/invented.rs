@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{pattern::matching, random::Random, server::schema::formats};
+use super::{formats, pattern::matching, random::Random};
 
 /// How often to retry a pattern whose match is too long or too short.
 const TRIES: usize = 32;

@@ -1,5 +1,7 @@
 //! Objects that a schema allows are read by its types, and written back the same.
 
+#[path = "../../../crd-lint/src/formats.rs"]
+mod formats;
 #[path = "../../../testing/src/invented.rs"]
 mod invented;
 #[path = "../../../testing/src/pattern.rs"]
