@@ -97,10 +97,17 @@ fn the_deployment_can_take_over_from_the_one_in_go() {
         &[
             "    matchLabels:\n      control-plane: controller-manager\n      team: crew\n",
             "        team: crew\n    spec:",
-            "            - --leader-election-id=3f7a1c2e.example.com\n",
             "  replicas: 2\n",
             "            - {\"name\":\"TIDE\",\"value\":\"high\"}\n",
             "            limits: {\"memory\":\"256Mi\"}\n",
+        ],
+    );
+    has(
+        &folder,
+        "src/main.rs",
+        &[
+            "const LEASE: &str = \"3f7a1c2e.example.com\";\n",
+            ".get_or_insert_with(|| LEASE.to_owned());\n",
         ],
     );
     has(
@@ -129,7 +136,7 @@ fn what_is_not_taken_over_is_listed_with_where_it_belongs() {
         "the flag `--harbour=north`",
         "`.finalizer(\"crew.example.com/ship\", cleanup)`",
         "not taken over: `config/default/tide_patch.yaml`",
-        "port src/controllers/captain.rs from internal/controller/captain_controller.go",
+        "port src/controllers/captain.rs, which has internal/controller/captain_controller.go as a comment",
     ] {
         assert!(printed.contains(text), "{text:?} is not in:\n{printed}");
     }

@@ -78,7 +78,7 @@ pub fn next_steps(args: &Args, imported: &Imported) -> String {
     for (path, go) in &imported.controllers {
         match go {
             Some(go) => {
-                let _ = writeln!(text, "  port {path} from {go}, which it has as a comment");
+                let _ = writeln!(text, "  port {path}, which has {go} as a comment");
             }
             None => {
                 let _ = writeln!(text, "  edit {path}: no reconciler was found for it");

@@ -71,7 +71,7 @@ fn permissions(markers: &[Marker], belongs: impl Fn(&Marker) -> bool) -> String 
     let mut lines: Vec<String> = Vec::new();
     for marker in markers.iter().filter(|it| it.name == "rbac" && belongs(it)) {
         let line = marker.line() + "\n";
-        if !lines.contains(&line) {
+        if !lines.contains(&line) && !EVENTS.starts_with(&line) {
             lines.push(line);
         }
     }
@@ -149,9 +149,7 @@ pub fn deployment(found: &Found, head: &Head) -> Vec<Edit> {
         .as_ref()
         .filter(|lease| **lease != head.manager_id())
     {
-        let flag = "            - --leader-elect\n";
-        let both = format!("{flag}            - --leader-election-id={lease}\n");
-        edits.push(Edit::replace(path, flag, &both));
+        edits.extend(lease_in_code(lease));
         let names = |name: &str| format!("resourceNames: [{name}]");
         let role = "config/rbac/leader_election_role.yaml";
         edits.push(Edit::replace(
@@ -179,6 +177,24 @@ pub fn deployment(found: &Found, head: &Head) -> Vec<Edit> {
         ));
     }
     edits
+}
+
+/// The default of `--leader-election-id`, so that tests and `kbr dev` have it, too.
+fn lease_in_code(lease: &str) -> [Edit; 2] {
+    let name = Value::from(lease);
+    let lease = format!(
+        "/// The Lease of the operator in Go: with the same one, never do both lead.\nconst LEASE: &str = {name};\n\n"
+    );
+    let run = "async fn run(options: Options) -> anyhow::Result<()> {\n";
+    let default = "async fn run(mut options: Options) -> anyhow::Result<()> {\n    options\n        .leader_election_id\n        .get_or_insert_with(|| LEASE.to_owned());\n";
+    [
+        Edit::replace("src/main.rs", run, default),
+        Edit::replace(
+            "src/main.rs",
+            "#[tokio::main]\n",
+            &format!("{lease}#[tokio::main]\n"),
+        ),
+    ]
 }
 
 /// The selector of a Deployment is immutable, so it stays that of the Go project; its Pods get those labels, too.
