@@ -131,7 +131,7 @@ pub fn clean(simulation: Simulation) {
 /// How many histories a twin has: 300 before a release, as by default, and fewer for each change.
 pub fn histories() -> usize {
     let given = std::env::var("KBR_HISTORIES").ok();
-    given.and_then(|given| given.parse().ok()).unwrap_or(40)
+    given.and_then(|given| given.parse().ok()).unwrap_or(20)
 }
 
 /// Whether this is for each change, and not before a release.
