@@ -168,10 +168,15 @@ fn against(root: &Path, source: &Source, format: Format) -> anyhow::Result<()> {
             output::message(format_args!("warning: {}", warning.problem()));
         }
     }
+    let found = if comparison.findings.is_empty() {
+        ": no findings"
+    } else {
+        ""
+    };
     let compared = match comparison.compared {
         0 => format!("no CRDs of this project found in {source}: nothing to compare"),
-        1 => format!("compared 1 CRD with {source}"),
-        count => format!("compared {count} CRDs with {source}"),
+        1 => format!("compared 1 CRD with {source}{found}"),
+        count => format!("compared {count} CRDs with {source}{found}"),
     };
     output::message(compared);
     if errors.is_empty() {

@@ -80,7 +80,7 @@ fn comments_and_project_allow_findings() {
     let printed = project.manifests(&["--against", "main"]);
     assert_eq!(
         (printed.works, &*printed.stderr),
-        (true, "compared 1 CRD with git ref `main`\n")
+        (true, "compared 1 CRD with git ref `main`: no findings\n")
     );
     project.allow("version-still-stored");
     let printed = project.manifests(&["--against", "main"]);
@@ -107,7 +107,10 @@ fn a_folder_may_have_crds_or_a_project_and_those_of_others_do_not_count() {
     let printed = project.manifests(&["--against", "./released"]);
     assert_eq!(
         (printed.works, &*printed.stderr),
-        (true, "compared 1 CRD with folder `./released`\n")
+        (
+            true,
+            "compared 1 CRD with folder `./released`: no findings\n"
+        )
     );
     let printed = project.manifests(&["--against", "../operator"]);
     assert!(
@@ -133,7 +136,7 @@ fn a_kind_that_is_gone_is_an_error_unless_a_user_keeps_its_crd() {
     let printed = project.manifests(&["--against", "HEAD"]);
     assert_eq!(
         (printed.works, &*printed.stderr),
-        (true, "compared 1 CRD with git ref `HEAD`\n")
+        (true, "compared 1 CRD with git ref `HEAD`: no findings\n")
     );
 }
 
