@@ -12,11 +12,11 @@ use super::WriteArgs;
 use super::create::api::{controller, from_crd};
 use super::init;
 use super::write::{self, Intent, Plan};
-use kbr_host::diagnostic::Diagnostic;
+use kbr_host::diagnostic::{Diagnostic, Problems};
 use kbr_host::output;
 use kbr_scaffold::blueprint::Presence;
 use kbr_scaffold::existing::{self, Named, Wanted};
-use kbr_scaffold::golang::{self, Found, GoResource, carried};
+use kbr_scaffold::golang::{self, Found, GoResource, GoWebhooks, carried};
 use kbr_scaffold::imported::{self, Definition, Types};
 use kbr_scaffold::project::{Head, KBR, Project, Table};
 use kbr_scaffold::resource::Resource;
@@ -69,15 +69,16 @@ fn plan(args: &Args) -> anyhow::Result<Plan> {
     if root.exists() {
         trust::check_existing(&root)?;
     }
+    let head = head(args, &found);
+    init::check(&head)?;
+    // The folder is created by the lock, so what can fail comes before it.
+    let imported = Imported::new(&found, head)?;
     let session = write::lock(root, args.write)?;
     if workdir::load_if_any(session.root())?.is_some() {
         let text = format!("`{}` already is a project", args.directory.display());
         let help = "pass an empty folder: `--directory ../captains-rs`";
         return Err(Diagnostic::new(text).help(help).into());
     }
-    let head = head(args, &found);
-    init::check(&head)?;
-    let imported = Imported::new(&found, head)?;
     output::text(&messages::summary(&imported));
     let notes = messages::notes(&found, &imported);
     let next_steps = messages::next_steps(args, &imported);
@@ -200,29 +201,7 @@ impl Imported {
             self.controller(&name, target.clone(), resource, found)?;
         }
         if let Some(webhooks) = &resource.webhooks {
-            let mut webhook = Webhook::new(target);
-            if webhooks.conversion {
-                webhook.spokes = spokes(&webhook.target, &webhooks.spoke, self.intent.project());
-            }
-            let path = |mutating| carried::webhook_path(&found.markers, &webhook, mutating);
-            let defaulting = path(true).unwrap_or_default().to_owned();
-            let validation = path(false).unwrap_or_default().to_owned();
-            let usual = |verb| webhook.target.webhook_path(verb);
-            let or = |path: String, verb| if path.is_empty() { usual(verb) } else { path };
-            let (mutates, validates) = (webhooks.defaulting, webhooks.validation);
-            let defaulting = if mutates {
-                or(defaulting, AdmissionKind::Mutate)
-            } else {
-                String::new()
-            };
-            let validation = if validates {
-                or(validation, AdmissionKind::Validate)
-            } else {
-                String::new()
-            };
-            webhook.defaulting = defaulting;
-            webhook.validation = validation;
-            self.webhook(webhook, found);
+            self.webhook(webhooks, target, found)?;
         }
         Ok(())
     }
@@ -245,13 +224,37 @@ impl Imported {
         Ok(())
     }
 
-    fn webhook(&mut self, webhook: Webhook, found: &Found) {
-        if !webhook.admits() && webhook.spokes.is_empty() {
-            return;
+    fn webhook(
+        &mut self,
+        webhooks: &GoWebhooks,
+        target: Target,
+        found: &Found,
+    ) -> anyhow::Result<()> {
+        let path = |wanted: bool, verb| {
+            let said = carried::webhook_path(&found.markers, &target, verb);
+            let path = || said.map_or_else(|| target.webhook_path(verb), str::to_owned);
+            wanted.then(path).unwrap_or_default()
+        };
+        let defaulting = path(webhooks.defaulting, AdmissionKind::Mutate);
+        let validation = path(webhooks.validation, AdmissionKind::Validate);
+        let mut webhook = Webhook {
+            defaulting,
+            validation,
+            ..Webhook::new(target)
+        };
+        if webhooks.conversion {
+            webhook.spokes = spokes(&webhook.target, &webhooks.spoke, self.intent.project());
         }
-        let edits = carried::webhook(&webhook, &found.markers, &self.intent.project().head);
-        self.intent.add(Table::Webhook(webhook));
-        self.intent.edit(edits);
+        let mut problems = Problems::default();
+        webhook.check(&mut problems);
+        problems.into_result()?;
+        if webhook.admits() || !webhook.spokes.is_empty() {
+            let head = &self.intent.project().head;
+            let edits = carried::webhook(&webhook, &found.markers, head);
+            self.intent.add(Table::Webhook(webhook));
+            self.intent.edit(edits);
+        }
+        Ok(())
     }
 }
 

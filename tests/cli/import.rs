@@ -170,6 +170,15 @@ fn a_folder_that_cannot_be_imported_is_an_error_with_the_cure() {
         &["captains/config", "--directory", "new"],
         &["no file `PROJECT`", "pass the root"],
     );
+    let webhook = folder
+        .path()
+        .join("captains/internal/webhook/v1/captain_webhook.go");
+    let text = fs::read_to_string(&webhook).unwrap();
+    fs::write(&webhook, text.replace("path=/check", "path=/a\");x(\"")).unwrap();
+    fails(
+        &["captains", "--directory", "new"],
+        &["is not a webhook path"],
+    );
     fs::remove_dir_all(folder.path().join("captains/config/crd")).unwrap();
     fails(
         &["captains", "--directory", "new"],
@@ -178,7 +187,7 @@ fn a_folder_that_cannot_be_imported_is_an_error_with_the_cure() {
             "run `make manifests` in the project in Go",
         ],
     );
-    assert!(!folder.path().join("new/PROJECT").exists());
+    assert!(!folder.path().join("new").exists());
 }
 
 #[cfg(unix)]

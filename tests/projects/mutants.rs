@@ -124,7 +124,7 @@ fn story(project: &Project, test: &str) -> Option<String> {
         let mut lines = printed.lines().skip_while(|line| !line.contains(wanted));
         lines.next().map(str::to_owned)
     };
-    let plan = line("replay: ").unwrap_or_else(|| panic!("it is no story: {printed}"));
+    let plan = line("replay: ").unwrap_or_else(|| panic!("this is not a story: {printed}"));
     let mut finding = printed
         .lines()
         .skip_while(|line| !line.contains(" panicked at "));

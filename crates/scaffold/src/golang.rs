@@ -110,7 +110,9 @@ fn image(makefile: &str) -> Option<String> {
     let line = makefile.lines().find(|line| line.starts_with("IMG "))?;
     let (_, value) = line.split_once("?=")?;
     let value = value.trim();
-    (!value.is_empty() && !value.contains('$')).then(|| value.to_owned())
+    // It becomes a word of shell commands.
+    let is_image = |it: char| it.is_ascii_alphanumeric() || "./:_@-".contains(it);
+    (!value.is_empty() && value.chars().all(is_image)).then(|| value.to_owned())
 }
 
 fn license(files: &Files) -> &'static str {

@@ -8,6 +8,7 @@ use super::{Found, Manager, Marker, Reconciler};
 use crate::blueprint::Edit;
 use crate::project::Head;
 use crate::resource::controller::Controller;
+use crate::resource::target::Target;
 use crate::resource::webhook::{AdmissionKind, Webhook};
 
 /// The comment above which carried permissions belong: the last one that the template writes.
@@ -92,42 +93,45 @@ fn commented(text: &str) -> String {
 /// How and when the API server calls the webhooks, as their comments in Go say it.
 pub fn webhook(webhook: &Webhook, markers: &[Marker], head: &Head) -> Vec<Edit> {
     let verbs = [
-        (AdmissionKind::Mutate, &webhook.defaulting, "true"),
-        (AdmissionKind::Validate, &webhook.validation, "false"),
+        (AdmissionKind::Mutate, &webhook.defaulting),
+        (AdmissionKind::Validate, &webhook.validation),
     ];
-    let mut edits = Vec::new();
-    for (verb, path, mutating) in verbs {
-        let of_this = |marker: &&Marker| {
-            marker.name == "webhook"
-                && marker.value("mutating") == Some(mutating)
-                && marker.value("path") == Some(path)
-        };
-        let marker = markers.iter().find(of_this).filter(|_| !path.is_empty());
-        if let Some(marker) = marker {
-            let ours = webhook.marker(verb, path, &head.namespace(), &head.manager_id());
-            edits.push(Edit::replace(&webhook.path(), &ours, &marker.line()));
-        }
-    }
-    edits
+    let edit = |(verb, path): (AdmissionKind, &String)| {
+        let at_path = |marker: &&Marker| marker.value("path") == Some(path);
+        let marker = of_webhooks(markers, verb).find(at_path)?;
+        let ours = webhook.marker(verb, path, &head.namespace(), &head.manager_id());
+        Some(Edit::replace(&webhook.path(), &ours, &marker.line()))
+    };
+    let created = verbs.into_iter().filter(|(_, path)| !path.is_empty());
+    created.filter_map(edit).collect()
 }
 
-/// The path of a webhook, as its comment in Go says it.
+/// The path of a webhook of this kind, as its comment in Go says it.
 pub fn webhook_path<'a>(
     markers: &'a [Marker],
-    webhook: &Webhook,
-    mutating: bool,
+    target: &Target,
+    verb: AdmissionKind,
 ) -> Option<&'a str> {
-    let target = &webhook.target;
-    let of_kind = |marker: &&Marker| {
-        marker.name == "webhook"
-            && marker.value("mutating") == Some(if mutating { "true" } else { "false" })
-            && list(marker, "resources").contains(&target.plural)
-            && list(marker, "groups").iter().any(|it| {
-                *it == target.full_group || (it == "core" && target.full_group.is_empty())
-            })
-            && list(marker, "versions").contains(&target.version)
+    let is_group = |group: &String| {
+        *group == target.full_group || (group == "core" && target.full_group.is_empty())
     };
-    markers.iter().find(of_kind)?.value("path")
+    let mut of_kind = of_webhooks(markers, verb).filter(|marker| {
+        list(marker, "resources").contains(&target.plural)
+            && list(marker, "groups").iter().any(is_group)
+            && list(marker, "versions").contains(&target.version)
+    });
+    of_kind.next()?.value("path")
+}
+
+/// The comments about webhooks that mutate, or that validate.
+fn of_webhooks(markers: &[Marker], verb: AdmissionKind) -> impl Iterator<Item = &Marker> {
+    let mutating = match verb {
+        AdmissionKind::Mutate => "true",
+        AdmissionKind::Validate => "false",
+    };
+    markers
+        .iter()
+        .filter(move |it| it.name == "webhook" && it.value("mutating") == Some(mutating))
 }
 
 /// `create;update` as its parts.
@@ -233,23 +237,25 @@ fn selector(manager: &Manager, head: &Head) -> Vec<Edit> {
 
 /// Labels as lines of YAML. What is plain in the template is plain here.
 fn labels(labels: &[(String, String)], indent: &str) -> String {
-    let is_plain = |value: &str| {
-        value.starts_with(|it: char| it.is_ascii_lowercase())
-            && !["true", "false", "null", "yes", "no", "on", "off"].contains(&value)
-            && value
-                .chars()
-                .all(|it| it.is_ascii_alphanumeric() || it == '-')
-    };
     let mut text = String::new();
     for (key, value) in labels {
-        let value = if is_plain(value) {
-            value.clone()
-        } else {
-            Value::from(value.as_str()).to_string()
-        };
-        let _ = writeln!(text, "{indent}{key}: {value}");
+        let _ = writeln!(text, "{indent}{}: {}", scalar(key), scalar(value));
     }
     text
+}
+
+/// A text in YAML: in quotes, unless it cannot be taken for anything else.
+fn scalar(text: &str) -> String {
+    let is_word = text.starts_with(|it: char| it.is_ascii_lowercase())
+        && text
+            .chars()
+            .all(|it| it.is_ascii_alphanumeric() || "-./".contains(it));
+    let is_other = ["true", "false", "null", "yes", "no", "on", "off", "y", "n"].contains(&text);
+    if is_word && !is_other {
+        text.to_owned()
+    } else {
+        Value::from(text).to_string()
+    }
 }
 
 fn environment(manager: &Manager) -> Option<Edit> {
@@ -280,7 +286,7 @@ fn resources(manager: &Manager) -> Option<Edit> {
     let resources = manager.resources.as_ref()?.as_object()?;
     let mut lines = String::new();
     for (key, value) in resources {
-        let _ = writeln!(lines, "            {key}: {value}");
+        let _ = writeln!(lines, "            {}: {value}", scalar(key));
     }
     Some(Edit::replace(
         "config/manager/manager.yaml",

@@ -1,5 +1,7 @@
 //! What Go files say. They are read line by line, in the form that gofmt gives them.
 
+use crate::resource::names;
+
 /// The type that implements a reconciler, with its file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reconciler {
@@ -77,7 +79,8 @@ pub fn markers(path: &str, text: &str) -> Vec<Marker> {
 pub fn lease(text: &str) -> Option<String> {
     let value = |line: &str| {
         let rest = line.trim().strip_prefix("LeaderElectionID:")?;
-        quoted(rest)
+        // Other names are not those of a Lease, and would change the role in which they stand.
+        quoted(rest).filter(|name| names::is_subdomain(name))
     };
     text.lines().find_map(value)
 }

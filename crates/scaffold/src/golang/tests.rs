@@ -74,3 +74,34 @@ fn resources_of_kubebuilder_itself_are_no_choice_of_the_user() {
     assert_eq!(manager("128Mi").replicas, None);
     assert!(manager("1Gi").resources.is_some());
 }
+
+#[test]
+fn what_could_change_the_meaning_of_a_file_is_not_carried() {
+    assert_eq!(source::lease("LeaderElectionID: \"a, b]\","), None);
+    assert_eq!(image("IMG ?= a; touch x\n"), None);
+    assert_eq!(image("IMG ?= $(shell id)\n"), None);
+    assert_eq!(
+        image("IMG ?= r.io:5000/a/b@sha256:0\n").as_deref(),
+        Some("r.io:5000/a/b@sha256:0")
+    );
+    let text =
+        "kind: Deployment\nspec: { selector: { matchLabels: { \"a: b\\n  replicas\": \"9\" } } }\n";
+    let files = Files::from([
+        (
+            "PROJECT".to_owned(),
+            "version: '3'\nlayout: go.kubebuilder.io/v4\n".to_owned(),
+        ),
+        ("config/manager/manager.yaml".to_owned(), text.to_owned()),
+    ]);
+    let head = crate::project::Head {
+        layout: String::new(),
+        kbr: String::new(),
+        name: "captains".to_owned(),
+        domain: "example.com".to_owned(),
+        repo: String::new(),
+        owner: String::new(),
+        license: String::new(),
+    };
+    let edits = format!("{:?}", carried::deployment(&read(&files).unwrap(), &head));
+    assert!(edits.contains(r#"\"a: b\\n  replicas\": \"9\""#), "{edits}");
+}

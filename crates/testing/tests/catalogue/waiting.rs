@@ -120,7 +120,7 @@ fn a_job_that_has_ended_is_missing() {
     );
 }
 
-/// Deletes the old child before it creates the new one, so for a while there is none.
+/// Deletes the old child before it creates the new one, so for a while no child exists.
 #[test]
 fn there_is_nothing_while_a_child_is_replaced() {
     async fn reconcile<const BUGGY: bool>(ship: Arc<Ship>, cx: Context<Ship>) -> Reconciled {
