@@ -52,7 +52,7 @@ impl Mutant {
             let path = if path == "main.rs" { "mod.rs" } else { &path };
             write(&source.join(module).join(path), text.as_bytes());
         }
-        assert!(is_planted, "there is no {}", self.file);
+        assert!(is_planted, "{} was not found", self.file);
     }
 }
 
