@@ -2,6 +2,7 @@
 
 use std::{convert::Infallible, sync::Arc};
 
+use futures_util::FutureExt as _;
 use hyper::{
     Request, Response, StatusCode, Uri,
     body::{Body as HttpBody, Bytes},
@@ -24,7 +25,7 @@ use crate::{
     metrics::Metrics,
     options::Options,
     servers::budget::Budget,
-    webhook::{Call, GroupVersionKind, Registered, Task, Webhooks},
+    webhook::{CONVERT, Call, GroupVersionKind, Registered, Task, Webhooks},
 };
 pub use crate::{
     controller::{timer::Timer as Clock, worker::ReconciledKind},
@@ -203,6 +204,26 @@ impl Hooks {
         let reply = (registered.webhook)(call).await;
         Some((reply.status, reply.body))
     }
+}
+
+/// What answers a `ConversionReview`, as this manager does while it runs; `None` if it converts nothing. A conversion neither
+/// waits nor sends requests, so any client does.
+#[must_use]
+pub fn conversions(
+    manager: &Manager,
+    client: Client,
+) -> Option<impl Fn(&Value) -> Option<String> + Send + Sync + use<>> {
+    let webhook = manager.webhooks.get(CONVERT)?.webhook.clone();
+    let metrics = manager.metrics.webhook(CONVERT);
+    Some(move |review: &Value| {
+        let call = Call {
+            body: Arc::new(review.to_string().into_bytes().into()),
+            budget: Arc::new(Budget::all()),
+            client: client.clone(),
+            metrics: metrics.clone(),
+        };
+        Some(webhook(call).now_or_never()?.body)
+    })
 }
 
 /// The paths of the webhooks that the API server calls for objects of `kind`, as an `AdmissionReview` has it: first the

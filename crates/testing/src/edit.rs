@@ -48,22 +48,36 @@ fn carry_over(before: &Value, after: Value, to: &mut Value) {
 }
 
 impl FakeApi {
-    /// An object as it is stored.
+    /// A stored object in the version of this path.
+    ///
+    /// # Panics
+    /// If it cannot be converted.
     pub(crate) fn stored(&self, path: &Path) -> Option<Value> {
-        self.change_quietly(|objects| objects.get(path).cloned())
+        let found = self.change_quietly(|objects| objects.read(path));
+        found.unwrap_or_else(|error| panic!("cannot read {path}: {}", error.message()))
     }
 
     /// Stores an object as it is, unless that is rejected.
+    ///
+    /// # Panics
+    /// If it is to be stored in another version, and cannot be converted.
     pub(crate) fn write(&self, path: &Path, object: Value) {
-        if let Ok(Some(object)) = self.passed(path, Some(object)) {
-            self.change(|objects| objects.put(path, object));
+        let (home, converted) = self.change_quietly(|objects| {
+            let home = objects.home(path);
+            (home.clone(), objects.completed_at(object, path, &home))
+        });
+        let object =
+            converted.unwrap_or_else(|error| panic!("cannot write {path}: {}", error.message()));
+        if let Ok(Some(object)) = self.passed(&home, Some(object)) {
+            self.change(|objects| objects.put(&home, object));
         }
     }
 
     /// Deletes an object, unless that is rejected.
     pub(crate) fn remove(&self, path: &Path) {
-        if self.passed(path, None).is_ok() {
-            self.change(|objects| objects.delete_now(path));
+        let home = self.change_quietly(|objects| objects.home(path));
+        if self.passed(&home, None).is_ok() {
+            self.change(|objects| objects.delete_now(&home));
         }
     }
 

@@ -45,8 +45,10 @@ pub(crate) const BOOKMARKS: Duration = Duration::from_secs(60);
 /// kinds have keys. For custom resources it uses the schemas of the definitions passed to [`define`](Self::define); without
 /// one it treats lists as atomic, sets no defaults, and accepts everything.
 ///
-/// It rejects what it does not implement: strategic merge patches, conversion between versions, other subresources,
-/// selectors of other fields, tables. It permits every request, calls no webhooks except in a simulation, and does not
+/// A kind whose definition has several versions is stored in one of them; the operator that was last [run](Self::run), or that
+/// [reconciled](Self::reconcile), converts.
+///
+/// It rejects what it does not implement: strategic merge patches, other subresources, selectors of other fields, tables. It permits every request, calls no webhooks except in a simulation, and does not
 /// require that a namespace exists.
 #[derive(Clone, Debug)]
 pub struct FakeApi {
@@ -105,6 +107,9 @@ impl FakeApi {
     /// defaults, and are rejected if the schema does not allow them; rules in CEL are not evaluated.
     /// [`put`](Self::put) stores an object even if it is invalid.
     ///
+    /// A definition of several versions, as `kube::core::crd::merge_crds` makes it, also says which of them is stored, and whether
+    /// the operator converts.
+    ///
     /// # Panics
     /// If `crd` cannot be written as JSON.
     pub fn define(&self, crd: &impl serde::Serialize) {
@@ -153,11 +158,7 @@ impl FakeApi {
     /// If the stored object is not a `K`.
     #[must_use]
     pub fn get<K: Object>(&self, namespace: &str, name: &str) -> Option<K> {
-        let value = self
-            .lock()
-            .objects
-            .get(&path::<K>(namespace, name))
-            .cloned()?;
+        let value = self.stored(&path::<K>(namespace, name))?;
         Some(serde_json::from_value(value).expect("what is stored is of this kind"))
     }
 
@@ -168,7 +169,12 @@ impl FakeApi {
     #[must_use]
     pub fn all<K: Object>(&self) -> Vec<K> {
         let kind = path::<K>("default", "any");
-        let objects = self.lock().objects.all(|path| path.same_kind(&kind));
+        let objects = self.change_quietly(|objects| {
+            let here = objects.all(|path| path.same_kind(&kind)).into_iter();
+            let shown = here.map(|object| objects.shown_at(&object, &kind));
+            shown.collect::<Result<Vec<_>, _>>()
+        });
+        let objects = objects.unwrap_or_else(|error| panic!("{}", error.message()));
         let typed = |value| serde_json::from_value(value).expect("what is stored is of this kind");
         objects.into_iter().map(typed).collect()
     }
@@ -220,6 +226,7 @@ impl FakeApi {
     ) -> anyhow::Result<Action> {
         let mut manager = self.manager();
         register(&mut manager);
+        self.convert_by(&manager);
         harness::reconcile(manager, key).await
     }
 

@@ -83,6 +83,7 @@ mod admission;
 mod cluster;
 mod configurations;
 mod content;
+mod conversion;
 mod deployment;
 mod edit;
 mod fake;

@@ -43,6 +43,7 @@ impl FakeApi {
         options.health_probe_bind_address = "0".parse().map_err(anyhow::Error::msg)?;
         let mut manager = self.manager_with(options);
         register(&mut manager);
+        self.convert_by(&manager);
         Ok(Run {
             controllers: Controllers::of(&manager)?,
             task: tokio::spawn(async move { manager.run_until(std::future::pending()).await }),

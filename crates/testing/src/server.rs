@@ -16,6 +16,7 @@ pub(super) mod schema;
 mod select;
 mod shape;
 mod store;
+mod versions;
 mod write;
 mod written;
 
@@ -106,6 +107,15 @@ impl Objects {
         if call.method == Method::POST && call.path.plural.ends_with("reviews") {
             return Ok((StatusCode::CREATED, call.body.clone()));
         }
+        if let Some(home) = self.elsewhere(&call.path) {
+            return self.handle_elsewhere(call, home);
+        }
+        self.only_version(&call.path)?;
+        self.handle_here(call)
+    }
+
+    /// Handles a request in the version in which its objects are stored.
+    fn handle_here(&mut self, call: &Call) -> Answer {
         let kind = self.known(call)?;
         let (path, one) = (&call.path, !call.path.name.is_empty());
         match call.method {
@@ -149,6 +159,11 @@ impl Objects {
         if call.accept.contains("as=Table") {
             return Err(ErrorResponse::beyond(path, "print tables"));
         }
+        Ok(kind)
+    }
+
+    /// Refuses a request if objects of its kind are stored in another version, and this server cannot convert them.
+    fn only_version(&self, path: &Path) -> Result<(), ErrorResponse> {
         let mut others = self.stored.keys();
         match others.find(|other| other.same_kind(path) && other.root != path.root) {
             Some(other) => {
@@ -160,7 +175,7 @@ impl Objects {
                 );
                 Err(ErrorResponse::beyond(path, &what))
             }
-            None => Ok(kind),
+            None => Ok(()),
         }
     }
 }

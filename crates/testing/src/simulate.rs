@@ -109,6 +109,7 @@ pub fn simulate(register: impl Fn(&mut Manager) + Send + Sync + 'static) -> Simu
         scenario: Scenario {
             register: Arc::new(register),
             crds: Vec::new(),
+            conversions: None,
             permissions: None,
             webhooks: Vec::new(),
             world: Vec::new(),

@@ -74,6 +74,6 @@ pub use self::{
 };
 pub(crate) use self::{
     review::GroupVersionKind,
-    serve::{Call, Registered, Task, Webhooks, handler},
+    serve::{CONVERT, Call, Registered, Task, Webhooks, handler},
     versions::Conversions,
 };

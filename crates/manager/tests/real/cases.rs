@@ -6,6 +6,7 @@ mod read;
 mod refused;
 mod schema;
 mod status;
+mod versions;
 mod write;
 
 use hyper::Method;
@@ -21,6 +22,7 @@ pub fn all() -> Vec<Case> {
         delete::cases(),
         apply::cases(),
         schema::cases(),
+        versions::cases(),
     ]
     .concat()
 }
@@ -30,8 +32,8 @@ fn case(name: &'static str, steps: impl Into<Vec<Step>>) -> Case {
     Case { name, steps }
 }
 
-/// Three custom kinds: one with a status subresource and all types of lists, one without a status subresource, and one with
-/// defaults and restrictions.
+/// Custom kinds: one with a status subresource and all types of lists, one without a status subresource, one with defaults and
+/// restrictions, and one with two versions.
 pub fn definitions() -> Vec<Value> {
     let string = json!({"type": "string"});
     let ports = json!({
@@ -77,6 +79,7 @@ pub fn definitions() -> Vec<Value> {
         crd("Captain", &schema, json!({"status": {}})),
         crd("Mate", &schema, json!({})),
         crd("Boat", &schema::restricted(), json!({"status": {}})),
+        versions::raft(crd("Raft", &Value::Null, json!({"status": {}}))),
     ]
 }
 
@@ -84,7 +87,7 @@ pub fn definitions() -> Vec<Value> {
 fn path(short: &str) -> String {
     let plural = short.split(['/', '?']).next().unwrap_or_default();
     let root = match plural {
-        "boats" | "captains" | "mates" => "/apis/crew.example.com/v1",
+        "boats" | "captains" | "mates" | "rafts" => "/apis/crew.example.com/v1",
         "deployments" => "/apis/apps/v1",
         "leases" => "/apis/coordination.k8s.io/v1",
         "poddisruptionbudgets" => "/apis/policy/v1",

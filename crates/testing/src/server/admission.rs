@@ -6,12 +6,7 @@
 use serde_json::Value;
 
 #[cfg(feature = "simulate")]
-use super::{
-    Call,
-    answer::ErrorResponse,
-    path::Path,
-    store::{Objects, Stored},
-};
+use super::{Call, answer::ErrorResponse, path::Path, store::Objects};
 use super::{kinds::Kind, patch::tidy, schema};
 
 /// What webhooks have said about a write.
@@ -114,7 +109,10 @@ impl Objects {
 
     /// An object as it is sent.
     pub(crate) fn whole(&self, path: &Path) -> Option<Value> {
-        self.stored.get(&path.object()).map(Stored::whole)
+        let path = path.object();
+        let stored = self.stored.get(&self.home(&path))?;
+        // What cannot be converted is an error of the write itself.
+        self.shown_at(&stored.whole(), &path).ok()
     }
 
     fn reviewed(&self, path: Path, new: Option<Value>) -> Reviewed {
@@ -129,18 +127,6 @@ impl Objects {
             path,
             old,
             new,
-        }
-    }
-
-    /// These objects, to try a request on.
-    fn without_history(&self) -> Self {
-        Self {
-            stored: self.stored.clone(),
-            version: self.version,
-            kinds: self.kinds.clone(),
-            ahead: self.ahead,
-            collects_late: self.collects_late,
-            ..Self::default()
         }
     }
 }

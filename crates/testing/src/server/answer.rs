@@ -156,6 +156,10 @@ impl ErrorResponse {
         Self::new(StatusCode::NOT_IMPLEMENTED, "NotImplemented", path, message)
     }
 
+    pub(crate) fn message(&self) -> &str {
+        &self.message
+    }
+
     /// The answer as it is sent.
     pub(crate) fn body(&self) -> (StatusCode, Value) {
         let mut details = self.details.clone();

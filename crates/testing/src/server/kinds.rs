@@ -211,6 +211,36 @@ impl Kinds {
         self.missing.remove(&names(path));
     }
 
+    /// The version in which the objects of a kind with a definition are stored, if this path has one of its versions; and whether
+    /// a webhook converts them.
+    pub(super) fn stored_version(&self, path: &Path) -> Option<(String, bool)> {
+        let defined = self.defined(path)?;
+        let spec = &defined.crd["spec"];
+        let versions = spec["versions"].as_array()?;
+        let is_one = versions.iter().any(|it| it["name"] == path.version());
+        let stored = versions.iter().find(|it| it["storage"] == true)?;
+        let by_webhook = spec["conversion"]["strategy"] == "Webhook";
+        let version = stored["name"].as_str().filter(|_| is_one)?;
+        Some((version.to_owned(), by_webhook))
+    }
+
+    /// The versions of a kind with a definition that are served.
+    #[cfg(feature = "simulate")]
+    pub(super) fn served_versions(&self, path: &Path) -> Vec<String> {
+        let versions = self.defined(path).map(|it| &it.crd["spec"]["versions"]);
+        let versions = versions.and_then(Value::as_array).into_iter().flatten();
+        let served = versions.filter(|it| it["served"] == true);
+        let names = served.filter_map(|it| it["name"].as_str());
+        names.map(str::to_owned).collect()
+    }
+
+    fn defined(&self, path: &Path) -> Option<&Definition> {
+        self.definitions.iter().find(|one| {
+            let spec = &one.crd["spec"];
+            spec["group"] == path.group() && spec["names"]["plural"] == path.plural.as_str()
+        })
+    }
+
     /// The kind at this path; `None` if it does not exist.
     pub(super) fn of(&self, path: &Path) -> Option<Kind> {
         if self.missing.contains(&names(path)) {
@@ -223,11 +253,7 @@ impl Kinds {
         if let Some((_, _, name, traits)) = known {
             return Some(Kind::built_in(name, path.api_version(), traits));
         }
-        let defined = self.definitions.iter().find(|one| {
-            let spec = &one.crd["spec"];
-            spec["group"] == group && spec["names"]["plural"] == path.plural.as_str()
-        });
-        if let Some(defined) = defined {
+        if let Some(defined) = self.defined(path) {
             return defined.kind(path.version());
         }
         // Kubernetes' own groups contain no other kinds.

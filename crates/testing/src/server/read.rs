@@ -74,7 +74,13 @@ impl Objects {
     /// Starts a watch: its first events, and the version that it continues from.
     pub(crate) fn watch(&self, call: &Call) -> Result<(Vec<Value>, Watch), ErrorResponse> {
         self.known(call)?;
-        let call = call.clone();
+        let home = self.elsewhere(&call.path);
+        if home.is_none() {
+            self.only_version(&call.path)?;
+        }
+        let shown_at = call.path.clone();
+        let mut call = call.clone();
+        call.path = home.unwrap_or(call.path);
         if !call.path.name.is_empty() {
             return Err(ErrorResponse::beyond(
                 &call.path,
@@ -98,15 +104,15 @@ impl Objects {
                 (Vec::new(), from)
             }
         };
-        let first = first
-            .into_iter()
-            .map(|object| event(&call, "ADDED", object));
-        let mut first: Vec<_> = first.collect();
         let watch = Watch {
             call,
+            shown_at,
             selection,
             after,
         };
+        let first = first.into_iter();
+        let first = first.map(|object| self.event(&watch, "ADDED", object));
+        let mut first: Vec<_> = first.collect();
         if lists == Some(true)
             && let Some(mut bookmark) = watch.bookmark()
         {
@@ -128,9 +134,27 @@ impl Objects {
         let (from, to) = (index(watch.after), index(version));
         let new = self.changes.get(from..to).unwrap_or_default().iter();
         let here = new.filter(|change| watch.call.path.holds(&change.path));
-        let news = here.filter_map(|change| watch.event(change)).collect();
+        let news = here.filter_map(|change| {
+            let (kind, object) = watch.event(change)?;
+            Some(self.event(watch, kind, object))
+        });
+        let news = news.collect();
         watch.after = watch.after.max(version);
         news
+    }
+
+    /// An event in the version of the watch. An object that cannot be converted is an error to its client.
+    fn event(&self, watch: &Watch, kind: &str, object: Value) -> Value {
+        let is_stored_so = watch.shown_at.root == watch.call.path.root;
+        let shown = if is_stored_so {
+            Ok(object)
+        } else {
+            self.shown_at(&object, &watch.shown_at)
+        };
+        match shown {
+            Ok(object) => json!({"type": kind, "object": watch.call.shown(object)}),
+            Err(error) => json!({"type": "ERROR", "object": error.body().1}),
+        }
     }
 }
 
@@ -161,7 +185,10 @@ fn lists(call: &Call) -> Result<Option<bool>, ErrorResponse> {
 /// A watch under way.
 #[derive(Debug)]
 pub(crate) struct Watch {
+    /// With the path under which its objects are stored.
     call: Call,
+    /// The path that was asked for, which may have another version.
+    shown_at: Path,
     selection: Selection,
     after: u64,
 }
@@ -185,12 +212,12 @@ impl Watch {
         wanted.filter(|wanted| *wanted == "true")?;
         let meta = json!({"resourceVersion": self.after.to_string(), "creationTimestamp": null});
         let object =
-            json!({"apiVersion": self.call.path.api_version(), "kind": "", "metadata": meta});
+            json!({"apiVersion": self.shown_at.api_version(), "kind": "", "metadata": meta});
         Some(json!({"type": "BOOKMARK", "object": object}))
     }
 
-    /// The event of a change, for a client that sees only selected objects.
-    fn event(&self, change: &Change) -> Option<Value> {
+    /// The type and the object of the event of a change, for a client that sees only selected objects.
+    fn event(&self, change: &Change) -> Option<(&'static str, Value)> {
         let before = change
             .old
             .as_ref()
@@ -208,10 +235,6 @@ impl Watch {
             object = old.clone();
             object["metadata"]["resourceVersion"] = change.version.to_string().into();
         }
-        Some(event(&self.call, kind, object))
+        Some((kind, object))
     }
-}
-
-fn event(call: &Call, kind: &str, object: Value) -> Value {
-    json!({"type": kind, "object": call.shown(object)})
 }

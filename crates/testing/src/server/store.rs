@@ -14,6 +14,7 @@ use super::{
     schema,
     shape::Shape,
 };
+use crate::conversion::Conversions;
 
 /// An object without its managed fields, and the owners of its fields.
 #[derive(Clone, Debug, PartialEq)]
@@ -62,6 +63,8 @@ pub(crate) struct Objects {
     pub(super) ahead: i64,
     /// Whether dependents are left to [`collect_garbage`](Self::collect_garbage).
     pub(crate) collects_late: bool,
+    /// The conversions of the operator.
+    pub(super) conversions: Option<Conversions>,
     /// What reads see that may be out of date, if this server lags: the objects at this version.
     pub(crate) lags_at: Option<u64>,
 }
@@ -104,6 +107,19 @@ impl Objects {
     pub(crate) fn schema(&self, path: &Path) -> Option<Value> {
         let schema = self.kinds.of(path)?.schema?;
         Some((*schema).clone())
+    }
+
+    /// These objects, to try a request on.
+    pub(super) fn without_history(&self) -> Self {
+        Self {
+            stored: self.stored.clone(),
+            version: self.version,
+            kinds: self.kinds.clone(),
+            ahead: self.ahead,
+            collects_late: self.collects_late,
+            conversions: self.conversions.clone(),
+            ..Self::default()
+        }
     }
 
     /// The URLs of all objects.
@@ -153,7 +169,7 @@ impl Objects {
         found.map(|(_, stored)| stored.object.clone()).collect()
     }
 
-    /// Stores an object as it is, as if it had existed before.
+    /// Stores an object as it is, as if it had existed before. Its path has the version that is stored.
     pub(crate) fn put(&mut self, path: &Path, mut object: Value) {
         let Some(kind) = self.kinds.of(path) else {
             return;

@@ -12,14 +12,16 @@ use super::{
 use crate::{
     content::{Content, response},
     gate::Decided,
-    server::{Call, Path},
+    server::{Call, Objects, Path},
 };
 
 impl Wire {
     /// The webhooks of the process that started last, if they are asked about writes at this path.
     fn webhooks(&self, path: &Path) -> Option<Webhooks> {
         let webhooks = self.lock().webhooks.clone()?;
-        webhooks.concern(path).then_some(webhooks)
+        let others = |objects: &mut Objects| objects.other_versions(path);
+        let others = self.0.api.change_quietly(others);
+        webhooks.concern(path, &others).then_some(webhooks)
     }
 
     /// The answer to a write of the operator.
@@ -37,22 +39,20 @@ impl Wire {
 
     /// A request as webhooks have left it.
     async fn admitted(&self, call: &Call, webhooks: &Webhooks) -> Result<Call, Rejection> {
+        let api = &self.0.api;
         let review = |call: &Call| {
-            let reviewed = self.0.api.change_quietly(|objects| objects.review(call));
+            let reviewed = api.change_quietly(|objects| objects.review(call));
             reviewed.map_err(|error| error.body())
         };
         loop {
             let first = review(&call.unasked())?;
-            let object = webhooks.ask(true, OPERATOR, &first).await?;
+            let object = webhooks.ask(true, OPERATOR, &first, api).await?;
             let changed = object.filter(|object| Some(object) != first.new.as_ref());
             let call = call.with_object(changed);
             let second = review(&call)?;
-            webhooks.ask(false, OPERATOR, &second).await?;
+            webhooks.ask(false, OPERATOR, &second, api).await?;
             // Meanwhile, someone may have written: the API server begins again.
-            let now = self
-                .0
-                .api
-                .change_quietly(|objects| objects.whole(&first.path));
+            let now = api.change_quietly(|objects| objects.whole(&first.path));
             if now == first.old {
                 return Ok(call);
             }
@@ -73,10 +73,10 @@ impl Wire {
             return Ok(given);
         };
         let asked = async {
-            let new = webhooks.ask(true, USER, &reviewed).await?;
+            let new = webhooks.ask(true, USER, &reviewed, &self.0.api).await?;
             let is_changed = new != reviewed.new;
             reviewed.new = new;
-            webhooks.ask(false, USER, &reviewed).await?;
+            webhooks.ask(false, USER, &reviewed, &self.0.api).await?;
             Ok(if is_changed {
                 reviewed.new.clone()
             } else {

@@ -2,6 +2,52 @@
 
 use serde_json::{Value, json};
 
+use super::{history::Broken, plan::What, trace::Happened, world::World};
+use crate::server::Path;
+
+impl World {
+    /// The user's objects in the other versions of their kinds, by their URLs.
+    pub(super) fn other_versions(&self) -> Vec<String> {
+        let paths = self.scenario.objects.iter().map(|(path, _)| path);
+        self.api.change_quietly(|objects| {
+            let stored = paths.filter(|path| objects.get(path).is_some());
+            let others = stored.flat_map(|path| objects.other_versions(path));
+            others.map(|path| path.url()).collect()
+        })
+    }
+
+    /// The user reads objects in other versions than the stored one, and writes them back: that changes nothing.
+    pub(super) async fn write_back(&mut self) -> Result<(), Broken> {
+        let plan = self.plan.clone();
+        for what in plan.at(0) {
+            let What::WrittenBack(url) = what else {
+                continue;
+            };
+            let Some(path) = Path::parse(url) else {
+                continue;
+            };
+            let version = path.version();
+            let what = format!("the user reads {path} in version {version}, and writes that back");
+            self.wire.tell(Happened::Fault(what));
+            let Some(shown) = self.api.stored(&path) else {
+                continue;
+            };
+            let home = self.api.change_quietly(|objects| objects.home(&path));
+            let Some(now) = self.api.stored(&home) else {
+                continue;
+            };
+            let back = self
+                .api
+                .change_quietly(|objects| objects.completed_at(shown, &path, &home));
+            let back =
+                back.unwrap_or_else(|error| panic!("cannot write {path}: {}", error.message()));
+            self.api.write(&home, restored(&now, back));
+            self.rest_again().await?;
+        }
+        Ok(())
+    }
+}
+
 /// An object with what the user has written of it before: neither its status nor its finalizers.
 pub(super) fn restored(now: &Value, mut before: Value) -> Value {
     let mut meta = now["metadata"].clone();

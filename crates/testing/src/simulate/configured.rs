@@ -18,6 +18,8 @@ pub(super) struct Configured {
     pub(super) has_conditions: bool,
     /// Whether requests go on if it fails.
     pub(super) may_fail: bool,
+    /// `Exact` if it is asked about objects in the versions of its rules alone.
+    match_policy: String,
     rules: Vec<Rule>,
     objects: Value,
     namespaces: Value,
@@ -60,26 +62,47 @@ impl Configured {
             defaults,
             has_conditions: conditions.is_some_and(|all| !all.is_empty()),
             may_fail: webhook["failurePolicy"] == "Ignore",
+            match_policy: text(&webhook["matchPolicy"]),
             rules: serde_json::from_value(webhook["rules"].clone()).unwrap_or_default(),
             objects: webhook["objectSelector"].clone(),
             namespaces: webhook["namespaceSelector"].clone(),
         }
     }
 
-    /// Whether it may be asked about writes at this path.
-    pub(super) fn concerns(&self, path: &Path) -> bool {
-        self.rules.iter().any(|rule| rule.concerns(path))
+    /// Whether it may be asked about writes at this path, which is one of these in other versions.
+    pub(super) fn concerns(&self, path: &Path, others: &[Path]) -> bool {
+        self.matched(path, others, |_| true).is_some()
     }
 
-    /// Whether it is asked about a write; `namespace` has the labels of its namespace.
-    pub(super) fn is_asked(&self, reviewed: &Reviewed, namespace: &Value) -> bool {
-        let mut rules = self.rules.iter();
-        let objects = [&reviewed.old, &reviewed.new].into_iter().flatten();
-        rules.any(|rule| has(&rule.operations, reviewed.operation) && rule.concerns(&reviewed.path))
-            && (reviewed.path.namespace.is_empty() || selects(&self.namespaces, namespace))
-            && objects
-                .into_iter()
-                .any(|object| selects(&self.objects, &object["metadata"]["labels"]))
+    /// The path in the version in which it is asked about a write, if it is; `namespace` has the labels of its namespace.
+    pub(super) fn is_asked<'a>(
+        &self,
+        reviewed: &'a Reviewed,
+        others: &'a [Path],
+        namespace: &Value,
+    ) -> Option<&'a Path> {
+        let path = &reviewed.path;
+        let mut objects = [&reviewed.old, &reviewed.new].into_iter().flatten();
+        let is_selected = (path.namespace.is_empty() || selects(&self.namespaces, namespace))
+            && objects.any(|object| selects(&self.objects, &object["metadata"]["labels"]));
+        let operation = |rule: &Rule| has(&rule.operations, reviewed.operation);
+        let matched = self.matched(path, others, operation);
+        matched.filter(|_| is_selected)
+    }
+
+    /// The first of these paths that a rule is about, which this also accepts.
+    fn matched<'a>(
+        &self,
+        path: &'a Path,
+        others: &'a [Path],
+        accepts: impl Fn(&Rule) -> bool,
+    ) -> Option<&'a Path> {
+        let others = others.iter().filter(|_| self.match_policy != "Exact");
+        let mut paths = std::iter::once(path).chain(others);
+        paths.find(|path| {
+            let mut rules = self.rules.iter();
+            rules.any(|rule| accepts(rule) && rule.concerns(path))
+        })
     }
 }
 
@@ -144,7 +167,7 @@ mod tests {
         let configured = Configured::all(&[
             json!({"kind": "ValidatingWebhookConfiguration", "webhooks": [{
                 "name": "a", "clientConfig": {"service": {"path": "/validate"}}, "failurePolicy": "Ignore",
-                "rules": [{"operations": ["CREATE"], "apiGroups": ["g"], "apiVersions": ["*"], "resources": ["a", "b/status"]}],
+                "rules": [{"operations": ["CREATE"], "apiGroups": ["g"], "apiVersions": ["v1"], "resources": ["a", "b/status"]}],
                 "objectSelector": {"matchLabels": {"k": "v"}},
                 "namespaceSelector": {"matchExpressions": [
                     {"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": ["system"]},
@@ -155,43 +178,64 @@ mod tests {
             panic!("{configured:?}")
         };
         assert!(one.may_fail && !one.defaults && !one.has_conditions);
-        let asked = |operation, path: &str, labels: Value| {
-            let path = Path::parse(path).unwrap();
-            let namespace = labels_of(&path.namespace);
-            let new = Some(json!({"metadata": {"labels": labels}}));
-            one.is_asked(
-                &Reviewed {
-                    operation,
-                    path,
-                    old: None,
-                    new,
-                },
-                &namespace,
-            )
-        };
+        let asked = |operation, path: &str, labels: Value| asked(one, operation, path, &labels);
         let (a, labels) = ("/apis/g/v1/namespaces/n/a/x", json!({"k": "v"}));
-        assert!(asked("CREATE", a, labels.clone()));
-        assert!(!asked("UPDATE", a, labels.clone()));
-        assert!(!asked("CREATE", a, json!({"k": "w"})));
-        assert!(!asked(
-            "CREATE",
-            "/apis/h/v1/namespaces/n/a/x",
-            labels.clone()
-        ));
-        assert!(!asked(
-            "CREATE",
-            "/apis/g/v1/namespaces/system/a/x",
-            labels.clone()
-        ));
-        assert!(!asked(
-            "CREATE",
-            "/apis/g/v1/namespaces/n/a/x/status",
-            labels.clone()
-        ));
-        assert!(asked(
-            "CREATE",
-            "/apis/g/v1/namespaces/n/b/x/status",
-            labels
-        ));
+        assert!(asked("CREATE", a, labels.clone()).is_some());
+        for (operation, path, labels) in [
+            ("UPDATE", a, labels.clone()),
+            ("CREATE", a, json!({"k": "w"})),
+            ("CREATE", "/apis/h/v1/namespaces/n/a/x", labels.clone()),
+            ("CREATE", "/apis/g/v1/namespaces/system/a/x", labels.clone()),
+            (
+                "CREATE",
+                "/apis/g/v1/namespaces/n/a/x/status",
+                labels.clone(),
+            ),
+        ] {
+            assert_eq!(asked(operation, path, labels), None, "{operation} {path}");
+        }
+        let status = "/apis/g/v1/namespaces/n/b/x/status";
+        assert!(asked("CREATE", status, labels).is_some());
+    }
+
+    #[test]
+    fn a_webhook_is_asked_in_the_version_of_its_rules() {
+        let rules = json!([{"operations": ["*"], "apiGroups": ["g"], "apiVersions": ["v1", "v3"], "resources": ["a"]}]);
+        let with = |policy: &str| {
+            let webhook = json!({"matchPolicy": policy, "rules": rules});
+            Configured::of(&webhook, false)
+        };
+        let version = |policy, version| {
+            let path = format!("/apis/g/{version}/namespaces/n/a/x");
+            asked(&with(policy), "CREATE", &path, &json!({}))
+        };
+        assert_eq!(version("Equivalent", "v3").as_deref(), Some("v3"));
+        assert_eq!(version("Equivalent", "v2").as_deref(), Some("v1"));
+        assert_eq!(version("Exact", "v2"), None);
+    }
+
+    /// The version in which a webhook is asked about an object, whose kind has the versions 1 to 3.
+    fn asked(
+        one: &Configured,
+        operation: &'static str,
+        path: &str,
+        labels: &Value,
+    ) -> Option<String> {
+        let path = Path::parse(path).unwrap();
+        let in_version = |version| Path {
+            root: format!("/apis/{}/{version}", path.group()),
+            ..path.clone()
+        };
+        let mut others = ["v1", "v2", "v3"].map(in_version).to_vec();
+        others.retain(|other| *other != path);
+        let namespace = labels_of(&path.namespace);
+        let reviewed = Reviewed {
+            operation,
+            path,
+            old: None,
+            new: Some(json!({"metadata": {"labels": labels}})),
+        };
+        let path = one.is_asked(&reviewed, &others, &namespace);
+        path.map(|path| path.version().to_owned())
     }
 }

@@ -26,6 +26,8 @@ pub(super) struct History {
     pub(super) gone: State,
     /// The user's objects, as they were at rest after their creation, and their schemas.
     pub(super) created: Vec<(Path, Value, Value)>,
+    /// The same objects in the other versions of their kinds, by their URLs.
+    pub(super) versions: Vec<String>,
     /// How many times each object was created and deleted.
     pub(super) counts: BTreeMap<String, [usize; 2]>,
     /// The writes at rest, when all objects are reconciled again.

@@ -47,11 +47,13 @@ impl World {
         }
         self.rest().await?;
         self.history.created = self.with_schemas();
+        self.history.versions = self.other_versions();
         self.steps().await?;
         self.history.deleted_early = self.wire.lock().deleted;
         if !self.history.deleted_early {
             self.history.children = self.children(&before);
             self.change_by_hand().await?;
+            self.write_back().await?;
             self.resync().await?;
             self.history.failing = self.failing();
             self.history.alive = self.wire.lock().writes;
@@ -156,14 +158,20 @@ impl World {
                     objects.put(&path, object);
                 }
             });
-            self.idle().await?;
-            let state = self.state();
-            if let Some(last) = self.history.states.last_mut() {
-                *last = state;
-            }
-            if let Some(last) = self.history.seen.last_mut() {
-                *last = self.wire.lock().events.len();
-            }
+            self.rest_again().await?;
+        }
+        Ok(())
+    }
+
+    /// Waits until everything is idle again, and takes the last picture once more.
+    pub(super) async fn rest_again(&mut self) -> Result<(), Broken> {
+        self.idle().await?;
+        let state = self.state();
+        if let Some(last) = self.history.states.last_mut() {
+            *last = state;
+        }
+        if let Some(last) = self.history.seen.last_mut() {
+            *last = self.wire.lock().events.len();
         }
         Ok(())
     }

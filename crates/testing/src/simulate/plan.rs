@@ -5,8 +5,9 @@ use std::{fmt, str::FromStr, time::Duration};
 use super::failover::Failover;
 
 /// The patterns, as the summary names them.
-pub(super) const PATTERNS: [&str; 13] = [
+pub(super) const PATTERNS: [&str; 14] = [
     "by hand",
+    "converted",
     "crash",
     "explored",
     "failover",
@@ -69,6 +70,8 @@ pub(super) enum What {
     ChildDeleted(String),
     /// At rest, someone changes the object at this path.
     ChildEdited(String),
+    /// At rest, the user reads the object at this path, which has another version than the stored one, and writes it back.
+    WrittenBack(String),
     /// Requests take a while, which depends on this number.
     Latency(u64),
     /// Everything due, such as a requeue, happens late by so many seconds.
@@ -212,6 +215,7 @@ impl What {
             Self::Undone(_) => "undone",
             Self::Explored(_) => "explored",
             Self::ChildDeleted(_) | Self::ChildEdited(_) => "by hand",
+            Self::WrittenBack(_) => "converted",
             Self::Resync => "resync",
             Self::Latency(_) => "latency",
             Self::Late(_) => "late",
@@ -251,6 +255,7 @@ impl fmt::Display for Fault {
             What::Restarted => f.write_str("restart")?,
             What::ChildDeleted(path) => write!(f, "child-deleted:{path}")?,
             What::ChildEdited(path) => write!(f, "child-edited:{path}")?,
+            What::WrittenBack(path) => write!(f, "write-back:{path}")?,
             What::Latency(seed) => write!(f, "latency:{seed}")?,
             What::Late(seconds) => write!(f, "late:{seconds}")?,
         }
@@ -294,6 +299,7 @@ fn fault(text: &str) -> Result<Fault, String> {
         "restart" => What::Restarted,
         "child-deleted" => What::ChildDeleted(value.to_owned()),
         "child-edited" => What::ChildEdited(value.to_owned()),
+        "write-back" => What::WrittenBack(value.to_owned()),
         "latency" => What::Latency(number()?),
         "late" => What::Late(number()?),
         _ => What::Refused(refusal().ok_or_else(wrong)?),
@@ -308,7 +314,7 @@ mod tests {
     #[test]
     fn a_plan_is_read_as_it_is_written() {
         let text = "crash-before@1,crash-after@2,504-applied@3,hold:captains.crew.example.com@4,miss:pods@4,lag@4,\
-                    delete@5,recreate@6,step:2@7,at-once,undo:1,explore:3,resync@8,restart,child-deleted:/api/v1/pods/a,child-edited:/b,latency:7,late:90";
+                    delete@5,recreate@6,step:2@7,at-once,undo:1,explore:3,resync@8,restart,child-deleted:/api/v1/pods/a,child-edited:/b,write-back:/c,latency:7,late:90";
         let plan: Plan = text.parse().unwrap();
         assert_eq!(plan.to_string(), text);
         let pattern = |fault: &Fault| fault.what.pattern();

@@ -111,6 +111,7 @@ fn systematic(reference: &History, period: Option<Duration>) -> Vec<Vec<Plan>> {
             .map(|action| two(action.what.clone(), What::CrashAfter, action.at))
             .collect(),
         at_rest(by_hand(reference)),
+        at_rest(written_back(reference)),
         at_rest(at_once(reference)),
         at_rest(undone(reference)),
         each(&[What::Resync]),
@@ -204,6 +205,12 @@ fn undone(reference: &History) -> Vec<What> {
     let steps = (1..).zip(&reference.undoable);
     let steps = steps.filter(|(_, is_undoable)| **is_undoable);
     steps.map(|(step, _)| What::Undone(step)).collect()
+}
+
+/// What the user may read and write back in another version.
+fn written_back(reference: &History) -> Vec<What> {
+    let paths = reference.versions.iter().cloned();
+    paths.map(What::WrittenBack).collect()
 }
 
 /// What someone may do to children by hand. What an operator does not watch, it cannot repair.

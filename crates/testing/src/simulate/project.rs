@@ -62,21 +62,30 @@ impl Project {
         })
     }
 
-    /// The samples of these kinds, with their paths. A namespaced one without a namespace goes to `default`.
+    /// The samples of these kinds in any of their versions, with their paths. A namespaced one without a namespace goes to
+    /// `default`. Of two samples of the same name, the one in the version of the controller counts.
     pub(super) fn samples_of(&self, kinds: &[ReconciledKind]) -> Vec<(Path, Value)> {
+        let is_own =
+            |sample: &Value, kind: &ReconciledKind| sample["apiVersion"] == *kind.api_version;
         let with_path = |sample: &Value| {
-            let mut kinds = kinds.iter();
-            let kind = kinds.find(|kind| {
-                sample["apiVersion"] == *kind.api_version && sample["kind"] == *kind.name
+            let group = |version: &str| version.rsplit_once('/').map_or("", |it| it.0).to_owned();
+            let version = sample["apiVersion"].as_str()?;
+            let kind = kinds.iter().find(|kind| {
+                group(version) == group(&kind.api_version) && sample["kind"] == *kind.name
             })?;
-            Some((path(kind, &sample["metadata"])?, sample.clone()))
+            let named = |other: &&Value| other["metadata"]["name"] == sample["metadata"]["name"];
+            let mut others = self.samples.iter().filter(named);
+            let is_shadowed = !is_own(sample, kind)
+                && others.any(|it| it["kind"] == *kind.name && is_own(it, kind));
+            let path = path(kind, version, &sample["metadata"])?;
+            (!is_shadowed).then(|| (path, sample.clone()))
         };
         self.samples.iter().filter_map(with_path).collect()
     }
 }
 
-fn path(kind: &ReconciledKind, meta: &Value) -> Option<Path> {
-    let (version, plural) = (&kind.api_version, &kind.plural);
+fn path(kind: &ReconciledKind, version: &str, meta: &Value) -> Option<Path> {
+    let plural = &kind.plural;
     let root = if version.contains('/') { "apis" } else { "api" };
     let namespace = match meta["namespace"].as_str().unwrap_or("default") {
         _ if !kind.is_namespaced => String::new(),
@@ -154,7 +163,8 @@ mod tests {
         write(
             "config/samples/a.yaml",
             "apiVersion: crew.example.com/v1\nkind: Captain\nmetadata: {name: nemo}\n---\n\
-             apiVersion: crew.example.com/v2\nkind: Captain\nmetadata: {name: ahab}\n",
+             apiVersion: crew.example.com/v2\nkind: Captain\nmetadata: {name: ahab}\n---\n\
+             apiVersion: crew.example.com/v2\nkind: Captain\nmetadata: {name: nemo}\n",
         );
         write("config/rbac/role.yaml", "kind: ClusterRole\nrules: []\n");
         write(
@@ -174,11 +184,13 @@ mod tests {
             is_namespaced: true,
         };
         let samples = project.samples_of(&[captains]);
-        assert_eq!(samples.len(), 1);
-        assert_eq!(
-            samples[0].0.url(),
-            "/apis/crew.example.com/v1/namespaces/default/captains/nemo"
-        );
+        let urls: Vec<_> = samples.iter().map(|(path, _)| path.url()).collect();
+        let of = |it| format!("/apis/crew.example.com/{it}");
+        let wanted = [
+            "v1/namespaces/default/captains/nemo",
+            "v2/namespaces/default/captains/ahab",
+        ];
+        assert_eq!(urls, wanted.map(of));
         assert_eq!(samples[0].1["metadata"], json!({"name": "nemo"}));
     }
 

@@ -17,7 +17,7 @@ use super::{
     scenario::{Scenario, Settings},
     tried::Tried,
 };
-use crate::{FakeApi, server::schema};
+use crate::{FakeApi, conversion::Conversions, server::schema};
 
 /// The environment variable with a plan to replay, or the time to go on for.
 pub(super) const VARIABLE: &str = "KBR_SIMULATE";
@@ -153,13 +153,19 @@ fn prepared(mut scenario: Scenario) -> anyhow::Result<(Scenario, Vec<String>)> {
         scenario.permissions.clone_from(&project.permissions);
     }
     scenario.webhooks.clone_from(&project.webhooks);
+    let (kinds, conversions) = registered(&scenario)?;
+    scenario.conversions = conversions;
     if scenario.objects.is_empty() {
-        for (path, object) in project.samples_of(&kinds(&scenario)?) {
+        for (path, object) in project.samples_of(&kinds) {
             notes.push(format!("the user creates the sample {path}"));
             let at = path.clone();
             let create = move |api: &FakeApi| api.write(&at, object.clone());
             scenario.objects.push((path, Arc::new(create)));
         }
+    }
+    let api = scenario.api();
+    for (path, _) in &mut scenario.objects {
+        *path = api.change_quietly(|objects| objects.home(path));
     }
     anyhow::ensure!(
         !scenario.objects.is_empty(),
@@ -181,13 +187,14 @@ fn prepared(mut scenario: Scenario) -> anyhow::Result<(Scenario, Vec<String>)> {
     Ok((scenario, notes))
 }
 
-/// The kinds that the operator's controllers reconcile.
-fn kinds(scenario: &Scenario) -> anyhow::Result<Vec<ReconciledKind>> {
+/// The kinds that the operator's controllers reconcile, and its conversions.
+fn registered(scenario: &Scenario) -> anyhow::Result<(Vec<ReconciledKind>, Option<Conversions>)> {
     let runtime = Builder::new_current_thread().build()?;
     runtime.block_on(async {
         let mut manager = FakeApi::new().manager();
         (scenario.register)(&mut manager);
-        Ok(Controllers::of(&manager)?.kinds())
+        let kinds = Controllers::of(&manager)?.kinds();
+        Ok((kinds, Conversions::of(&manager)))
     })
 }
 

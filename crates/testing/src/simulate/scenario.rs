@@ -6,7 +6,7 @@ use manager::Manager;
 use serde_json::Value;
 
 use super::{configured::Configured, permissions::Permissions, state::State};
-use crate::{FakeApi, jobs::JobEnds, server::Path};
+use crate::{FakeApi, conversion::Conversions, jobs::JobEnds, server::Path};
 
 pub(super) type Register = Arc<dyn Fn(&mut Manager) + Send + Sync>;
 pub(super) type Step = Arc<dyn Fn(&FakeApi) + Send + Sync>;
@@ -58,6 +58,8 @@ pub(super) struct Scenario {
     pub(super) permissions: Option<Permissions>,
     /// The webhooks in the project's configurations.
     pub(super) webhooks: Vec<Configured>,
+    /// The conversions of the operator.
+    pub(super) conversions: Option<Conversions>,
     /// What exists beforehand.
     pub(super) world: Vec<Step>,
     /// What the user creates.
@@ -79,6 +81,19 @@ pub(super) struct Scenario {
     pub(super) period: Option<Duration>,
     /// Without a change for so long, the operator is idle.
     pub(super) quiet: Duration,
+}
+
+impl Scenario {
+    /// A new API server with the definitions of the kinds.
+    pub(super) fn api(&self) -> FakeApi {
+        let api = FakeApi::new();
+        api.change_quietly(|objects| {
+            objects.set_conversions(self.conversions.clone());
+            let crds = self.crds.iter();
+            crds.for_each(|crd| objects.define(crd.clone()));
+        });
+        api
+    }
 }
 
 /// A service of a simulation, whatever it holds.

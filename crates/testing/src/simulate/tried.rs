@@ -66,6 +66,9 @@ impl<'a> Tried<'a> {
         let is_skipped = |pattern: &str| self.scenario.skipped.contains_key(pattern);
         let mut untried = PATTERNS.to_vec();
         untried.retain(|pattern| !is_skipped(pattern) && !patterns.contains_key(pattern));
+        if self.reference.history.versions.is_empty() {
+            untried.retain(|pattern| *pattern != "converted");
+        }
         let mut notes = Vec::new();
         if !untried.is_empty() {
             let list = untried.join(", ");

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::configured::{Configured, labels_of};
 use crate::{
+    FakeApi,
     admission::{Admitted, Question},
     server::{Path, Reviewed},
 };
@@ -91,9 +92,10 @@ impl Webhooks {
         (Self { hooks, all }, notes)
     }
 
-    pub(super) fn concern(&self, path: &Path) -> bool {
+    /// Whether any is asked about writes at this path, which is one of these in other versions.
+    pub(super) fn concern(&self, path: &Path, others: &[Path]) -> bool {
         self.all.iter().any(|one| match &one.asked {
-            Asked::Configured(configured) => configured.concerns(path),
+            Asked::Configured(configured) => configured.concerns(path, others),
             Asked::Kind([group, version, _]) => {
                 path.subresource.is_empty() && path.group() == group && path.version() == version
             }
@@ -106,18 +108,23 @@ impl Webhooks {
         defaults: bool,
         user: &str,
         reviewed: &Reviewed,
+        api: &FakeApi,
     ) -> Result<Option<Value>, Rejection> {
         let mut reviewed = reviewed.clone();
         let namespace = labels_of(&reviewed.path.namespace);
+        let others = api.change_quietly(|objects| objects.other_versions(&reviewed.path));
         for one in self.all.iter().filter(|one| one.defaults == defaults) {
-            let is_asked = match &one.asked {
-                Asked::Configured(configured) => configured.is_asked(&reviewed, &namespace),
-                Asked::Kind(kind) => is_of(&reviewed, kind),
+            let asked_at = match &one.asked {
+                Asked::Configured(configured) => {
+                    configured.is_asked(&reviewed, &others, &namespace)
+                }
+                Asked::Kind(kind) => is_of(&reviewed, kind).then_some(&reviewed.path),
             };
-            if !is_asked {
+            let Some(path) = asked_at.cloned() else {
                 continue;
-            }
-            let review = review(user, &reviewed);
+            };
+            let shown = shown_at(&reviewed, &path, api)?;
+            let review = review(user, &shown);
             let (status, body) = self
                 .hooks
                 .answer(&one.path, &review)
@@ -138,10 +145,28 @@ impl Webhooks {
             if !admitted.allowed {
                 return Err(rejected(one, answer));
             }
-            reviewed.new = reviewed.new.map(|_| admitted.object);
+            if shown.new.as_ref() != Some(&admitted.object) && shown.new.is_some() {
+                let object = api.change_quietly(|it| it.shown_at(&admitted.object, &reviewed.path));
+                reviewed.new = Some(object.map_err(|error| error.body())?);
+            }
         }
         Ok(reviewed.new)
     }
+}
+
+/// A write in the version in which a webhook is asked about it.
+fn shown_at(reviewed: &Reviewed, path: &Path, api: &FakeApi) -> Result<Reviewed, Rejection> {
+    let shown = |object: &Option<Value>| {
+        let object = object.as_ref();
+        let shown = object.map(|object| api.change_quietly(|it| it.shown_at(object, path)));
+        shown.transpose().map_err(|error| error.body())
+    };
+    Ok(Reviewed {
+        operation: reviewed.operation,
+        path: path.clone(),
+        old: shown(&reviewed.old)?,
+        new: shown(&reviewed.new)?,
+    })
 }
 
 /// Whether an object is created or changed, and is of this group, version and kind.

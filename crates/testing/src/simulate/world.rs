@@ -118,12 +118,8 @@ impl Drop for World {
 
 impl World {
     pub(super) fn new(scenario: &Arc<Scenario>, plan: &Plan) -> Self {
-        let api = FakeApi::new();
-        api.change_quietly(|objects| {
-            objects.collects_late = true;
-            let crds = scenario.crds.iter();
-            crds.for_each(|crd| objects.define(crd.clone()));
-        });
+        let api = scenario.api();
+        api.change_quietly(|objects| objects.collects_late = true);
         let wire = Wire::new(&api, plan, scenario);
         let weak = Arc::downgrade(&wire.0);
         api.set_gate(Gate::new(move |path, object| match weak.upgrade() {
