@@ -73,7 +73,7 @@ impl Path {
     }
 
     /// `v1` or `<group>/<version>`, as in `apiVersion`.
-    pub(super) fn api_version(&self) -> &str {
+    pub(crate) fn api_version(&self) -> &str {
         let root = self.root.trim_start_matches("/apis/");
         root.trim_start_matches("/api/")
     }

@@ -8,6 +8,7 @@ use std::{
 };
 
 use manager::harness::{Controllers, ReconciledKind};
+use serde_json::Value;
 use tokio::runtime::Builder;
 
 use super::{
@@ -17,7 +18,11 @@ use super::{
     scenario::{Scenario, Settings},
     tried::Tried,
 };
-use crate::{FakeApi, conversion::Conversions, server::schema};
+use crate::{
+    FakeApi,
+    conversion::Conversions,
+    server::{Path, schema},
+};
 
 /// The environment variable with a plan to replay, or the time to go on for.
 pub(super) const VARIABLE: &str = "KBR_SIMULATE";
@@ -155,15 +160,12 @@ fn prepared(mut scenario: Scenario) -> anyhow::Result<(Scenario, Vec<String>)> {
     scenario.webhooks.clone_from(&project.webhooks);
     let (kinds, conversions) = registered(&scenario)?;
     scenario.conversions = conversions;
+    let api = scenario.api();
     if scenario.objects.is_empty() {
         for (path, object) in project.samples_of(&kinds) {
-            notes.push(format!("the user creates the sample {path}"));
-            let at = path.clone();
-            let create = move |api: &FakeApi| api.write(&at, object.clone());
-            scenario.objects.push((path, Arc::new(create)));
+            add_sample(&mut scenario, &api, &kinds, path, object, &mut notes);
         }
     }
-    let api = scenario.api();
     for (path, _) in &mut scenario.objects {
         *path = api.change_quietly(|objects| objects.home(path));
     }
@@ -185,6 +187,29 @@ fn prepared(mut scenario: Scenario) -> anyhow::Result<(Scenario, Vec<String>)> {
         notes.push(format!("{oracle:?} is not checked: {reason}"));
     }
     Ok((scenario, notes))
+}
+
+/// Adds a sample to what the user creates, unless no controller would see it.
+fn add_sample(
+    scenario: &mut Scenario,
+    api: &FakeApi,
+    kinds: &[ReconciledKind],
+    path: Path,
+    object: Value,
+    notes: &mut Vec<String>,
+) {
+    let home = api.change_quietly(|objects| objects.home(&path));
+    let mut kinds = kinds.iter();
+    if !kinds.any(|kind| *kind.api_version == *home.api_version()) {
+        let version = path.version();
+        let why = format!("no conversion from {version} is registered");
+        notes.push(format!("the sample {path} is left out: {why}"));
+        return;
+    }
+    notes.push(format!("the user creates the sample {path}"));
+    let at = path.clone();
+    let create = move |api: &FakeApi| api.write(&at, object.clone());
+    scenario.objects.push((path, Arc::new(create)));
 }
 
 /// The kinds that the operator's controllers reconcile, and its conversions.

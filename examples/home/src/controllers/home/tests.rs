@@ -102,5 +102,9 @@ async fn the_heating_is_lowered_until_the_owners_come_back() {
 
 #[test]
 fn a_home_survives_faults() {
+    let register = |manager: &mut Manager| {
+        register(manager);
+        crate::webhooks::register(manager);
+    };
     simulate(register).explore().run();
 }
