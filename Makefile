@@ -76,6 +76,7 @@ bench: control-plane ## Measure kbr and a generated operator, without pass or fa
 	tests/bench/run
 	tests/bench/operator
 	tests/bench/admission
+	tests/bench/simulate
 
 freeze: ## Archive the release of this checkout for later versions of kbr: releases/<version>.tar.gz
 	releases/freeze
