@@ -70,6 +70,7 @@ fn kinds_controllers_and_permissions_of_a_project_in_go_are_taken_over() {
         &[
             "// +kbr:rbac:groups=core,resources=configmaps,verbs=get;create;delete\n",
             "`internal/controller/captain_controller.go`",
+            "kbr_testing::simulate(register).run();",
             "\n// func (r *CaptainReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {\n//     return",
         ],
     );

@@ -53,6 +53,8 @@ pub struct Vars {
     pub storage: bool,
     /// `false` for built-in and external kinds.
     pub own_kind: bool,
+    /// Whether `config/samples` has an object of the kind.
+    pub has_sample: bool,
 
     /// `captain`: the controller's name in logs, metrics and field managers.
     pub controller: String,

@@ -43,7 +43,8 @@ pub fn parts(
         }
         Table::Controller(controller) => {
             controller.fill(&mut vars);
-            // Nothing is known about the status of an imported kind.
+            // Nothing is known about the status of an imported kind, which has a sample like one of the project's own.
+            vars.has_sample = vars.own_kind;
             vars.own_kind &= !is_imported(&controller.target, project);
             sets.render("controller", &vars, paths)
         }
