@@ -148,6 +148,10 @@ impl Imported {
         };
         edits.extend(carried::others(&found.markers, is_carried));
         imported.intent.edit(edits);
+        found
+            .bundle
+            .iter()
+            .for_each(|text| imported.intent.add_text(text.clone()));
         Ok(imported)
     }
 

@@ -33,6 +33,8 @@ pub struct Intent {
     project: Project,
     /// The command's own tables, in the order of PROJECT.
     tables: Vec<(Source, Presence)>,
+    /// More text of PROJECT, which kbr does not change later.
+    more: Vec<String>,
     /// Files of the last table added before each of them, which no template has.
     files: Vec<(Source, Part)>,
     /// Changes of files that templates write.
@@ -45,6 +47,7 @@ impl Intent {
         Intent {
             project,
             tables: vec![(Source::Head, presence)],
+            more: Vec::new(),
             files: Vec::new(),
             edits: Vec::new(),
         }
@@ -55,6 +58,7 @@ impl Intent {
         Intent {
             project: project.clone(),
             tables: Vec::new(),
+            more: Vec::new(),
             files: Vec::new(),
             edits: Vec::new(),
         }
@@ -65,6 +69,11 @@ impl Intent {
         self.tables
             .push((Source::Table(self.project.tables.len()), Presence::New));
         self.project.tables.push(table);
+    }
+
+    /// Adds a table of the user to PROJECT.
+    pub fn add_text(&mut self, text: String) {
+        self.more.push(text);
     }
 
     /// Adds a file of the table that was added last.
@@ -105,6 +114,7 @@ impl Intent {
                 }
             }
         }
+        records.tables.extend(self.more.iter().cloned());
         Ok(records)
     }
 

@@ -1,6 +1,7 @@
 //! A project of kubebuilder or operator-sdk, in Go -> what a project of kbr takes over from it. Does no I/O.
 
 pub mod carried;
+mod catalog;
 mod manifests;
 mod project;
 mod source;
@@ -39,6 +40,8 @@ pub struct Found {
     pub finalizers: Vec<String>,
     /// The default of `IMG` in the Makefile.
     pub image: Option<String>,
+    /// The text of `[bundle]`, which says what a catalogue shows.
+    pub bundle: Option<String>,
     /// SPDX-like name of the license: `apache2`, `mit` or `none`.
     pub license: &'static str,
     /// Files below `config` that kubebuilder does not write, or that its user has to look at.
@@ -81,6 +84,7 @@ pub fn read(files: &Files) -> anyhow::Result<Found> {
         samples: manifests::samples(files),
         manager: manifests::manager(files),
         image: files.get("Makefile").and_then(|text| image(text)),
+        bundle: catalog::bundle(files),
         license: license(files),
         left: manifests::left(files),
         project,
