@@ -5,6 +5,10 @@ use serde_json::Value;
 
 /// The variables of every template: one flat struct. Variables without a value are empty.
 #[derive(Clone, Debug, Default, Serialize)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "facts that templates ask for, each by itself"
+)]
 pub struct Vars {
     /// kbr's own version.
     pub kbr_version: String,
