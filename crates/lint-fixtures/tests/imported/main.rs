@@ -8,12 +8,14 @@
     reason = "generated types"
 )]
 
+mod compare;
 mod known_types;
 mod objects;
 
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
+use compare::{data, difference, merged};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kbr_scaffold::imported;
 use kube::CustomResourceExt;
@@ -123,80 +125,4 @@ fn an_object_without_spec_is_read_unless_the_schema_requires_one() {
     let storm: root_v1::Storm = serde_json::from_value(object("Storm")).unwrap();
     assert_eq!(storm, root_v1::Storm::default());
     assert!(serde_json::from_value::<rules_v1::Watch>(object("Watch")).is_err());
-}
-
-/// The definitions of all versions as one.
-fn merged(parts: Vec<Value>) -> Value {
-    let versions = parts.iter().map(|part| part["spec"]["versions"][0].clone());
-    let versions: Value = versions.collect();
-    let mut merged = parts.into_iter().next().unwrap();
-    merged["spec"]["versions"] = versions;
-    merged
-}
-
-/// What of a definition is equal if the API server takes it for equal.
-fn data(crd: &Value) -> Value {
-    let mut spec = crd["spec"].clone();
-    let kind = spec["names"]["kind"].as_str().unwrap().to_owned();
-    let names = spec["names"].as_object_mut().unwrap();
-    names
-        .entry("singular")
-        .or_insert(json!(kind.to_lowercase()));
-    names
-        .entry("listKind")
-        .or_insert(json!(format!("{kind}List")));
-    names.retain(|_, value| *value != json!([]));
-    let versions = spec["versions"].as_array_mut().unwrap();
-    for version in &mut *versions {
-        let schema = &mut version["schema"]["openAPIV3Schema"];
-        *schema = imported::normal(schema);
-        version
-            .as_object_mut()
-            .unwrap()
-            .retain(|_, value| *value != json!([]));
-        for column in version["additionalPrinterColumns"]
-            .as_array_mut()
-            .into_iter()
-            .flatten()
-        {
-            column
-                .as_object_mut()
-                .unwrap()
-                .retain(|_, value| *value != json!(0));
-        }
-    }
-    versions.sort_by_key(|version| version["name"].to_string());
-    let mut annotations = crd["metadata"]["annotations"].clone();
-    for own in ["kbr/version", "controller-gen.kubebuilder.io/version"] {
-        annotations.as_object_mut().map(|all| all.remove(own));
-    }
-    let annotations = if annotations == json!({}) {
-        Value::Null
-    } else {
-        annotations
-    };
-    json!({ "name": crd["metadata"]["name"], "annotations": annotations, "spec": spec })
-}
-
-/// The first place where two values differ, and what is there.
-fn difference(path: &str, theirs: &Value, ours: &Value) -> Option<String> {
-    if let (Value::Object(theirs), Value::Object(ours)) = (theirs, ours) {
-        let mut keys = theirs.keys().chain(ours.keys());
-        let null = Value::Null;
-        return keys.find_map(|key| {
-            let (theirs, ours) = (
-                theirs.get(key).unwrap_or(&null),
-                ours.get(key).unwrap_or(&null),
-            );
-            difference(&format!("{path}/{key}"), theirs, ours)
-        });
-    }
-    if let (Value::Array(theirs), Value::Array(ours)) = (theirs, ours)
-        && theirs.len() == ours.len()
-    {
-        let mut pairs = theirs.iter().zip(ours).enumerate();
-        return pairs
-            .find_map(|(at, (theirs, ours))| difference(&format!("{path}/{at}"), theirs, ours));
-    }
-    (theirs != ours).then(|| format!("{path}: {theirs} became {ours}"))
 }

@@ -29,7 +29,7 @@ pub fn check<K: CustomResourceExt + Serialize + DeserializeOwned>() -> Result<()
             // It is read with the default of each field.
             after.as_object_mut().map(|after| after.remove("spec"));
         }
-        let written = super::difference("", &usual(&before), &usual(&after));
+        let written = super::compare::difference("", &usual(&before), &usual(&after));
         written.map_or(Ok(()), |difference| {
             Err(format!("{difference}\n{before:#}"))
         })?;
