@@ -51,6 +51,7 @@ test: libfaketime promtool ## Run the tests, as CI does: docs/contributing.md sa
 test-release: libfaketime promtool ## Run these tests and those that take too long for every change, before a release: about 2 hours
 	KBR_TESTS=release tests/run
 	tests/package/release
+	cargo run --quiet --workspace --all-features --example crds -- sample
 	$(MAKE) book-check
 	$(MAKE) images
 
@@ -70,6 +71,7 @@ soak: control-plane libfaketime ## Run the long fault tests, and the tests with 
 	KBR_FUZZ_ROUNDS=100000 cargo test -p kbr-manager --all-features --test hostile
 	KBR_SIMULATE=90m cargo test --workspace --all-features --test catalogue anvil -- --nocapture
 	IPPOOL_ROUNDS=100 cargo test --all-features --test projects ippool
+	cargo run --quiet --workspace --all-features --example crds -- all
 	tests/certmanager/run
 
 bench: control-plane ## Measure kbr and a generated operator, without pass or fail

@@ -1,5 +1,7 @@
 //! The verdicts of `kbr manifests --against` about pairs of definitions, next to those of a real API server and of crdify.
 
+#[path = "../support/proxy.rs"]
+mod proxy;
 #[path = "../support/mod.rs"]
 mod support;
 

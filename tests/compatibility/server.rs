@@ -1,14 +1,13 @@
 //! What a real API server does with objects when their definition changes.
 
 use std::fmt;
-use std::io::{BufRead as _, BufReader};
-use std::process::{Child, Command, Stdio};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use ureq::Agent;
 
 use crate::pairs::{GROUP, Pair};
+use crate::proxy::Proxy;
 use crate::support::KBR;
 
 const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
@@ -40,86 +39,29 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// A control plane behind `kubectl proxy`; it ends with this value.
+/// A control plane; it ends with this value.
 pub struct Server {
-    kbr: Child,
-    agent: Agent,
-    url: String,
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        self.kbr.kill().ok();
-        self.kbr.wait().ok();
-    }
+    proxy: Proxy,
 }
 
 impl Server {
     pub fn start() -> Self {
-        let folder = std::env::temp_dir();
-        let mut kbr = Command::new(KBR)
-            .args(["envtest", "run", "--", "kubectl", "proxy", "--port=0"])
-            .current_dir(folder)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("kbr runs");
-        let mut line = String::new();
-        BufReader::new(kbr.stdout.take().expect("its output"))
-            .read_line(&mut line)
-            .expect("the address of the proxy");
-        let address = line.trim().rsplit(' ').next().expect("an address");
-        let config = Agent::config_builder()
-            .http_status_as_error(false)
-            .proxy(None);
         Self {
-            kbr,
-            agent: config.build().into(),
-            url: format!("http://{address}"),
+            proxy: Proxy::start(Path::new(KBR)),
         }
-    }
-
-    /// The status and body of the answer.
-    fn request(
-        &self,
-        method: &str,
-        path: &str,
-        accept: &str,
-        body: Option<&Value>,
-    ) -> (u16, Value) {
-        let request = ureq::http::Request::builder()
-            .method(method)
-            .uri(format!("{}{path}", self.url))
-            .header("Accept", accept)
-            .header("Content-Type", "application/json");
-        let answer = match body {
-            Some(body) => self
-                .agent
-                .run(request.body(body.to_string()).expect("a request")),
-            None => self.agent.run(request.body(()).expect("a request")),
-        };
-        let mut answer = answer.expect("the proxy answers");
-        let text = answer.body_mut().read_to_string().expect("an answer");
-        (
-            answer.status().as_u16(),
-            serde_json::from_str(&text).unwrap_or_default(),
-        )
-    }
-
-    fn json(&self, method: &str, path: &str, body: Option<&Value>) -> (u16, Value) {
-        self.request(method, path, "application/json", body)
     }
 
     /// Creates all definitions, and waits until each is served.
     fn define(&self, pairs: &[Pair]) {
         for pair in pairs {
-            let (status, answer) = self.json("POST", DEFINITIONS, Some(&pair.old));
+            let (status, answer) = self.proxy.json("POST", DEFINITIONS, Some(&pair.old));
             assert_eq!(status, 201, "{}: {answer:#}", pair.name);
         }
         for pair in pairs {
             let path = format!("{DEFINITIONS}/{}.{GROUP}", pair.plural());
             Self::until(&pair.name, || {
-                let conditions = self.json("GET", &path, None).1["status"]["conditions"].clone();
+                let conditions =
+                    self.proxy.json("GET", &path, None).1["status"]["conditions"].clone();
                 let all = conditions.as_array().into_iter().flatten();
                 all.into_iter()
                     .any(|it| it["type"] == "Established" && it["status"] == "True")
@@ -141,13 +83,13 @@ impl Server {
         loop {
             let mut new = pair.new.clone();
             new["metadata"]["resourceVersion"] =
-                self.json("GET", &path, None).1["metadata"]["resourceVersion"].clone();
+                self.proxy.json("GET", &path, None).1["metadata"]["resourceVersion"].clone();
             // Shows when the new definition is in use.
             for version in new["spec"]["versions"].as_array_mut().expect("versions") {
                 version["additionalPrinterColumns"] =
                     json!([{ "name": "New", "type": "string", "jsonPath": ".kind" }]);
             }
-            match self.json("PUT", &path, Some(&new)).0 {
+            match self.proxy.json("PUT", &path, Some(&new)).0 {
                 409 => {}
                 status => return status == 200,
             }
@@ -163,7 +105,7 @@ impl Server {
         let served = versions.any(|it| it["name"] == "v1" && it["served"] == true);
         Self::until(&pair.name, || {
             let accept = "application/json;as=Table;v=v1;g=meta.k8s.io";
-            let (status, table) = self.request("GET", &objects(pair), accept, None);
+            let (status, table) = self.proxy.request("GET", &objects(pair), accept, None);
             let columns = table["columnDefinitions"].as_array().into_iter().flatten();
             let is_new = columns.into_iter().any(|it| it["name"] == "New");
             if served { is_new } else { status == 404 }
@@ -174,14 +116,14 @@ impl Server {
     fn create(&self, pair: &Pair) -> Value {
         let mut created = Value::Null;
         Self::until(&pair.name, || {
-            let (status, answer) = self.json("POST", &objects(pair), Some(&pair.object));
+            let (status, answer) = self.proxy.json("POST", &objects(pair), Some(&pair.object));
             assert!([201, 404].contains(&status), "{}: {answer:#}", pair.name);
             created = answer;
             status == 201
         });
         if let Some(request) = pair.request {
             Self::until(&pair.name, || {
-                self.json("GET", &of(pair, request), None).0 == 200
+                self.proxy.json("GET", &of(pair, request), None).0 == 200
             });
         }
         created
@@ -189,11 +131,11 @@ impl Server {
 
     fn verdict(&self, pair: &Pair, stored: &Value) -> Verdict {
         let path = format!("{}/first", objects(pair));
-        let (status, read) = self.json("GET", &path, None);
+        let (status, read) = self.proxy.json("GET", &path, None);
         if status != 200
             || pair
                 .request
-                .is_some_and(|it| self.json("GET", &of(pair, it), None).0 != 200)
+                .is_some_and(|it| self.proxy.json("GET", &of(pair, it), None).0 != 200)
         {
             return Verdict::Unserved;
         }
@@ -204,7 +146,9 @@ impl Server {
         for neighbour in &pair.neighbours {
             let mut changed = read.clone();
             *changed.pointer_mut(neighbour).expect("a neighbour") = json!("changed");
-            let (status, answer) = self.json("PUT", &format!("{path}?dryRun=All"), Some(&changed));
+            let (status, answer) =
+                self.proxy
+                    .json("PUT", &format!("{path}?dryRun=All"), Some(&changed));
             if status != 200 {
                 assert_eq!(status, 422, "{}: {answer:#}", pair.name);
                 return Verdict::Rejected;
@@ -212,7 +156,7 @@ impl Server {
         }
         let mut second = pair.object.clone();
         second["metadata"]["name"] = json!("second");
-        match self.json("POST", &objects(pair), Some(&second)) {
+        match self.proxy.json("POST", &objects(pair), Some(&second)) {
             (201, created) if is_same && created["spec"] == stored["spec"] => Verdict::Accepted,
             (201, _) => Verdict::Different,
             (status, answer) => {

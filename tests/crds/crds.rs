@@ -1,0 +1,107 @@
+//! Imports public CRDs as `kbr create api --from-crd` does, compiles the types, and compares their CRDs with the originals.
+//!
+//! | Argument | What |
+//! |---|---|
+//! | `sample` | a sample of 200 with each feature: equal, formatted and linted; the API server accepts the same random objects from the types |
+//! | `all` | all: formatted and equal. What was equal before is compiled again only if its types have changed |
+//! | `kopium PROGRAM` | the sample as kopium generates it, in a table beside kbr's |
+//! | `list` | the features of the sample |
+//!
+//! `KBR_CRDS` is an archive of YAML files, one CRD each, whose folders do not matter; without it, `../shared/crds.tar.gz`.
+//! `KBR_CRDS_ONLY` limits it to the files whose path contains this text.
+
+mod batch;
+mod collection;
+#[path = "../../crates/lint-fixtures/tests/imported/compare.rs"]
+mod compare;
+mod equal;
+mod features;
+mod invent;
+mod kopium;
+mod objects;
+mod program;
+#[path = "../support/proxy.rs"]
+mod proxy;
+mod results;
+mod sample;
+mod server;
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Instant;
+
+use collection::Entry;
+use objects::Tally;
+use server::Server;
+
+/// How many CRDs the sample has.
+const SAMPLE: usize = 200;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let entries = collection::read();
+    let failures = match arguments[..] {
+        ["all"] => equal::all(&entries),
+        ["sample"] => sampled(&sample::choose(&entries, SAMPLE)),
+        ["kopium", program] => {
+            kopium::compare(&sample::choose(&entries, SAMPLE), Path::new(program));
+            Vec::new()
+        }
+        ["list"] => {
+            sample::list(&entries, &sample::choose(&entries, SAMPLE));
+            Vec::new()
+        }
+        _ => vec!["usage: crds all|sample|kopium PROGRAM|list".to_owned()],
+    };
+    println!("{} failures", failures.len());
+    ExitCode::from(u8::from(!failures.is_empty()))
+}
+
+/// Compiles and lints a sample as a project would, and passes objects through the types.
+fn sampled(sample: &[&Entry]) -> Vec<String> {
+    let server = Server::start();
+    let mut tally = Tally::default();
+    let mut failures = Vec::new();
+    for round in equal::rounds(
+        sample
+            .iter()
+            .map(|entry| (*entry, equal::modules(entry)))
+            .collect(),
+    ) {
+        let began = Instant::now();
+        let compiled = batch::compile(equal::programs(&round));
+        let mut found = equal::differences(&round, &compiled);
+        found.extend(equal::unformatted());
+        found.extend(Some(batch::lint()).filter(|lints| !lints.is_empty()));
+        objects::check(&round, &compiled, &server, &mut tally);
+        found.append(&mut tally.failures);
+        let count: usize = round.iter().map(Vec::len).sum();
+        println!(
+            "{count} CRDs: {} failures, {} s",
+            found.len(),
+            began.elapsed().as_secs()
+        );
+        found.iter().for_each(|failure| println!("{failure}"));
+        failures.extend(found);
+    }
+    println!(
+        "{} objects of {} kinds came back the same",
+        tally.objects, tally.kinds
+    );
+    tally.short.iter().for_each(|why| println!("{why}"));
+    failures
+}
+
+/// The repository.
+fn repository() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Where crates are generated and compiled.
+fn folder() -> PathBuf {
+    let target = env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
+    let target = target.unwrap_or_else(|| repository().join("target"));
+    target.join("crds")
+}
