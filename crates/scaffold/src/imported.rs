@@ -7,6 +7,7 @@
 mod attributes;
 mod build;
 mod collect;
+mod defaults;
 mod definition;
 mod document;
 mod functions;

@@ -58,6 +58,10 @@ pub struct SailSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<SailMode>,
 
+    #[schemars(with = "Needed")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub needed: Option<Needed>,
+
     #[schemars(with = "String", extend("nullable" = true))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub none: Option<String>,
@@ -113,6 +117,30 @@ pub enum SailMode {
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+pub struct Needed {
+    #[schemars(!default, extend("default" = 40))]
+    #[serde(default = "default_area")]
+    pub area: i32,
+
+    #[schemars(!default, extend("default" = "white"))]
+    #[serde(default = "default_color")]
+    pub color: String,
+
+    #[schemars(!default, extend("default" = "Full"))]
+    #[serde(default = "default_mode")]
+    pub mode: SailMode,
+
+    #[schemars(!default, extend("default" = 1, "format" = null))]
+    #[serde(default = "default_ratio")]
+    pub ratio: f64,
+
+    #[schemars(!default, extend("default" = true))]
+    #[serde(default = "default_up")]
+    pub up: bool,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct Rig {
     #[schemars(with = "i64", extend("default" = -3, "format" = null))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -121,4 +149,24 @@ pub struct Rig {
     #[schemars(with = "i64", extend("default" = 5_000_000_000_i64, "format" = null))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ropes: Option<i64>,
+}
+
+fn default_area() -> i32 {
+    40
+}
+
+fn default_color() -> String {
+    "white".to_owned()
+}
+
+fn default_mode() -> SailMode {
+    SailMode::Full
+}
+
+fn default_ratio() -> f64 {
+    1.0
+}
+
+fn default_up() -> bool {
+    true
 }

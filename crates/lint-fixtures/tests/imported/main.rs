@@ -126,3 +126,14 @@ fn an_object_without_spec_is_read_unless_the_schema_requires_one() {
     assert_eq!(storm, root_v1::Storm::default());
     assert!(serde_json::from_value::<rules_v1::Watch>(object("Watch")).is_err());
 }
+
+/// The API server accepts such an object, and adds the defaults.
+#[test]
+fn an_object_without_a_required_field_is_read_with_its_default() {
+    let sail = json!({ "apiVersion": "crew.example.com/v1", "kind": "Sail", "metadata": {}, "spec": { "needed": {} } });
+    let sail: defaults_v1::Sail = serde_json::from_value(sail).unwrap();
+    let needed = &serde_json::to_value(sail).unwrap()["spec"]["needed"];
+    let expected =
+        json!({ "area": 40, "color": "white", "mode": "Full", "ratio": 1.0, "up": true });
+    assert_eq!(*needed, expected);
+}

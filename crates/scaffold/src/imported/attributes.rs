@@ -147,5 +147,6 @@ pub fn attribute(name: &str, arguments: &[String], indent: usize) -> String {
 fn is_literal(argument: &str) -> bool {
     let value = argument.split_once(" = ").map_or("", |(_, value)| value);
     !argument.starts_with("extend(")
+        && !argument.starts_with('!')
         && !value.starts_with(|first: char| first == '(' || first.is_ascii_uppercase())
 }

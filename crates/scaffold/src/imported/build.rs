@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value, json};
 
 use super::collect::{Groups, Use};
+use super::defaults;
 use super::functions;
 use super::keyword::is_open;
 use super::known::Known;
@@ -121,6 +122,7 @@ pub fn build(kind: &str, groups: &Groups) -> Model {
         field_overlays(at, groups, &mut model);
     }
     functions::add(groups, &mut model);
+    defaults::add(groups, &mut model);
     model
 }
 
@@ -189,6 +191,7 @@ fn body(schema: &Value, groups: &Groups) -> Body {
             docs: property["description"].as_str().map(str::to_owned),
             overlay: Map::new(),
             function: None,
+            default: None,
         }
     });
     Body::Struct {

@@ -11,7 +11,7 @@ use super::model::{Body, Model, Ty};
 use super::names;
 use super::node::{Node, node};
 use super::shield;
-use super::text::literal;
+use super::text::{WIDTH, literal};
 
 /// Functions that a file can have anyway.
 const TAKEN: [&str; 5] = ["int_or_string", "json", "merged", "quantities", "quantity"];
@@ -106,8 +106,13 @@ pub fn text((name, schema): &(String, Map<String, Value>)) -> String {
         format!("        {before}{value}")
     });
     let lines: Vec<String> = lines.collect();
+    let mut head = format!("fn {name}(_: &mut schemars::SchemaGenerator) -> schemars::Schema {{");
+    if head.len() > WIDTH {
+        head =
+            format!("fn {name}(\n    _: &mut schemars::SchemaGenerator,\n) -> schemars::Schema {{");
+    }
     format!(
-        "fn {name}(_: &mut schemars::SchemaGenerator) -> schemars::Schema {{
+        "{head}
     json_schema!({{
 {}
     }})

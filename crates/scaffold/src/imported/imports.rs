@@ -90,9 +90,31 @@ fn declaration(module: &str, names: &BTreeSet<&str>) -> String {
     let mut lines = vec![String::from("   ")];
     for name in all {
         match lines.last_mut() {
-            Some(line) if line.len() + name.len() + 2 <= WIDTH => line.extend([" ", name, ","]),
+            Some(line) if line.len() + name.len() + 2 < WIDTH => line.extend([" ", name, ","]),
             _ => lines.push(format!("    {name},")),
         }
     }
     format!("use {module}::{{\n{}\n}};\n", lines.join("\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_of_names_is_shorter_than_rustfmt_allows_by_one() {
+        let lines = |last: usize| {
+            let names = [
+                "A".repeat(46),
+                "B".repeat(30),
+                "C".repeat(last),
+                "D".repeat(40),
+            ];
+            let names: BTreeSet<&str> = names.iter().map(String::as_str).collect();
+            let text = declaration("k8s_openapi", &names);
+            text.lines().nth(1).unwrap_or_default().len()
+        };
+        // Four spaces, and a comma after each name.
+        assert_eq!((lines(14), lines(15)), (99, 83));
+    }
 }

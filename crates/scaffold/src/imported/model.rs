@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use super::defaults::DefaultFunction;
 use super::known::Known;
 
 /// A type of Rust, without `Option`.
@@ -60,6 +61,8 @@ pub struct Field {
     pub overlay: Map<String, Value>,
     /// The function with the schema, of [`Model::functions`].
     pub function: Option<String>,
+    /// The function with the value that the API server adds, of [`Model::defaults`].
+    pub default: Option<String>,
 }
 
 /// The types of a version.
@@ -68,6 +71,8 @@ pub struct Model {
     pub types: Vec<TypeDef>,
     /// Functions that return a schema, which the macros would generate differently.
     pub functions: Vec<(String, Map<String, Value>)>,
+    /// Functions that return the default of a required field.
+    pub defaults: Vec<DefaultFunction>,
     /// The types of k8s-openapi that are imported; others are named by their path.
     pub imported: Vec<&'static Known>,
 }

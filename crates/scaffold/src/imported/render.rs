@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::attributes::{arguments, attribute};
+use super::defaults;
 use super::definition::{Definition, Version};
 use super::functions;
 use super::imports::imports;
@@ -32,6 +33,10 @@ pub fn file(definition: &Definition, version: &Version, root: &Root, model: &Mod
     }
     for function in &model.functions {
         body.push_str(&functions::text(function));
+        body.push('\n');
+    }
+    for default in &model.defaults {
+        body.push_str(&defaults::text(default));
         body.push('\n');
     }
     for (used, helper) in HELPERS {
@@ -233,11 +238,15 @@ fn field_text(field: &Field, model: &Model) -> String {
         .unwrap_or_default();
     let is_option = !field.required || field.nullable;
     let helper = helper(&field.ty);
-    let known = match field.function.as_deref().or(helper) {
+    let mut known = match field.function.as_deref().or(helper) {
         Some(helper) => vec![format!("schema_with = \"{helper}\"")],
         None if is_option => vec![format!("with = \"{ty}\"")],
         None => Vec::new(),
     };
+    if field.default.is_some() {
+        // The default of the CRD is in the overlay, and the field stays required.
+        known.push("!default".to_owned());
+    }
     if helper.is_some() {
         // It has what keeps kube from changing it.
         overlay.retain(|key, value| !(key == shield::NOT_NULLABLE && value.is_null()));
@@ -267,6 +276,9 @@ fn serde(field: &Field) -> Vec<String> {
     let mut serde = Vec::new();
     if camel(&field.ident) != field.name {
         serde.push(format!("rename = {}", literal(&field.name)));
+    }
+    if let Some(function) = &field.default {
+        serde.push(format!("default = {}", literal(function)));
     }
     if !field.required {
         serde.extend([

@@ -193,3 +193,14 @@ fn a_number_keeps_all_of_its_digits() {
     let text = &ship.types()[0].text;
     assert!(text.contains("9.223372036854775e+18"), "{text}");
 }
+
+#[test]
+fn the_head_of_a_function_with_a_long_name_is_broken_as_rustfmt_does() {
+    for (length, expected) in [(40, 1), (41, 3)] {
+        let text = functions::text(&("f".repeat(length), serde_json::Map::new()));
+        let head = text
+            .lines()
+            .take_while(|line| !line.contains("json_schema!"));
+        assert_eq!(head.count(), expected, "{text}");
+    }
+}
