@@ -8,10 +8,11 @@
 //! | `list` | the features of the sample |
 //!
 //! `KBR_CRDS` is an archive of YAML files, one CRD each, whose folders do not matter; without it, `../shared/crds.tar.gz`.
-//! `KBR_CRDS_ONLY` limits it to the files whose path contains this text.
+//! `KBR_CRDS_ONLY` limits it to the files whose path contains this text; with `KBR_CRDS_FROM`, a sample begins at this path.
 
 mod batch;
 mod collection;
+mod command;
 #[path = "../../crates/lint-fixtures/tests/imported/compare.rs"]
 mod compare;
 mod equal;
@@ -44,7 +45,12 @@ fn main() -> ExitCode {
     let entries = collection::read();
     let failures = match arguments[..] {
         ["all"] => equal::all(&entries),
-        ["sample"] => sampled(&sample::choose(&entries, SAMPLE)),
+        ["sample"] => {
+            let mut sample = sample::choose(&entries, SAMPLE);
+            let from = env::var("KBR_CRDS_FROM").unwrap_or_default();
+            sample.retain(|entry| entry.name >= from);
+            sampled(&sample)
+        }
         ["kopium", program] => {
             kopium::compare(&sample::choose(&entries, SAMPLE), Path::new(program));
             Vec::new()
@@ -64,12 +70,8 @@ fn sampled(sample: &[&Entry]) -> Vec<String> {
     let server = Server::start();
     let mut tally = Tally::default();
     let mut failures = Vec::new();
-    for round in equal::rounds(
-        sample
-            .iter()
-            .map(|entry| (*entry, equal::modules(entry)))
-            .collect(),
-    ) {
+    let modules = sample.iter().map(|entry| (*entry, equal::modules(entry)));
+    for round in equal::rounds(modules.collect()) {
         let began = Instant::now();
         let compiled = batch::compile(equal::programs(&round));
         let mut found = equal::differences(&round, &compiled);
@@ -77,9 +79,15 @@ fn sampled(sample: &[&Entry]) -> Vec<String> {
         found.extend(Some(batch::lint()).filter(|lints| !lints.is_empty()));
         objects::check(&round, &compiled, &server, &mut tally);
         found.append(&mut tally.failures);
-        let count: usize = round.iter().map(Vec::len).sum();
+        let names: Vec<&str> = round
+            .iter()
+            .flatten()
+            .map(|(entry, _)| entry.name.as_str())
+            .collect();
         println!(
-            "{count} CRDs: {} failures, {} s",
+            "{} CRDs up to {}: {} failures, {} s",
+            names.len(),
+            names.last().unwrap_or(&""),
             found.len(),
             began.elapsed().as_secs()
         );
@@ -104,4 +112,20 @@ fn folder() -> PathBuf {
     let target = env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
     let target = target.unwrap_or_else(|| repository().join("target"));
     target.join("crds")
+}
+
+/// The `kbr` beside this program.
+///
+/// # Panics
+/// There is none.
+fn kbr() -> PathBuf {
+    let here = env::current_exe().expect("a path");
+    let target = here.ancestors().nth(2).expect("a target folder");
+    let kbr = target.join("kbr");
+    assert!(
+        kbr.exists(),
+        "{} is missing: run `cargo build`",
+        kbr.display()
+    );
+    kbr
 }

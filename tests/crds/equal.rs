@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::batch::{self, Compiled};
 use super::collection::Entry;
+use super::command;
 use super::compare::{data, difference, merged};
 use super::program::{Module, without_serde};
 use super::results::{self, digest};
@@ -44,8 +45,13 @@ pub fn programs(round: &Round) -> Vec<Vec<Module>> {
 /// Imports all CRDs, and compiles those whose types were not found to be equal before.
 pub fn all(entries: &[Entry]) -> Vec<String> {
     let mut waiting = Vec::new();
+    let mut failures = Vec::new();
     for entry in entries {
         let modules = modules(entry);
+        if let Err(why) = command::check(entry, &modules) {
+            println!("{}: {why}", entry.name);
+            failures.push(entry.name.clone());
+        }
         if !record(entry, &modules).exists() {
             waiting.push((entry, modules));
         }
@@ -57,7 +63,6 @@ pub fn all(entries: &[Entry]) -> Vec<String> {
     );
     // Those of the same size together, the small ones first.
     waiting.sort_by_key(|(entry, _)| (entry.nodes(), &entry.name));
-    let mut failures = Vec::new();
     for round in rounds(waiting) {
         let began = Instant::now();
         let full = programs(&round);

@@ -142,14 +142,21 @@ fn generate(entry: &Entry, program: &Path) -> Result<Vec<Module>, String> {
             let why = String::from_utf8_lossy(&output.stderr).into_owned();
             return Err(why.lines().next().unwrap_or_default().to_owned());
         }
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
         Ok(Module {
-            kind: entry.definition.kind.clone(),
+            kind: kind(&text).unwrap_or(&entry.definition.kind).to_owned(),
             name: entry.module(&version.name),
             version: version.name.clone(),
-            text: String::from_utf8_lossy(&output.stdout).into_owned(),
+            text,
         })
     });
     let modules = modules.collect();
     fs::remove_file(file).ok();
     modules
+}
+
+/// The name of the struct that kube makes, which may differ from the kind.
+fn kind(text: &str) -> Option<&str> {
+    let named = |key: &str| text.split_once(&format!("{key} = \""))?.1.split('"').next();
+    named("root").or(named("kind"))
 }

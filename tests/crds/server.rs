@@ -1,7 +1,5 @@
 //! The API server: which objects it accepts under a CRD.
 
-use std::env;
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use kbr_envtest::crds::remove_conversion;
@@ -22,23 +20,9 @@ const REPAIRS: usize = 12;
 pub struct Server(Proxy);
 
 impl Server {
-    /// Starts one with the `kbr` beside this program.
-    ///
-    /// # Panics
-    /// There is none.
+    /// Starts one.
     pub fn start() -> Self {
-        let here = env::current_exe().expect("a path");
-        let kbr: PathBuf = here
-            .ancestors()
-            .nth(2)
-            .expect("a target folder")
-            .join("kbr");
-        assert!(
-            kbr.exists(),
-            "{} is missing: run `cargo build`",
-            kbr.display()
-        );
-        Self(Proxy::start(&kbr))
+        Self(Proxy::start(&super::kbr()))
     }
 
     /// Installs a CRD, whose objects nothing converts.
