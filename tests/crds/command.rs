@@ -8,7 +8,7 @@ use super::collection::Entry;
 use super::program::Module;
 use super::results::{self, digest};
 
-/// Whether `kbr create api --from-crd` writes the types of `modules`, or what it prints instead.
+/// Checks that `kbr create api --from-crd` writes the types of `modules`, or refuses a kind in lower case.
 ///
 /// # Errors
 /// It fails, or writes other files.
@@ -20,38 +20,29 @@ pub fn check(entry: &Entry, modules: &[Module]) -> Result<(), String> {
         return Ok(());
     }
     let project = super::folder().join("project");
-    fs::remove_dir_all(&project).ok();
-    fs::create_dir_all(&project).map_err(|error| error.to_string())?;
-    kbr(
-        &project,
-        &["init", "--domain", "example.com", "--project-name", "ships"],
-    )?;
-    results::write(&project.join("crd.yaml"), &entry.text);
-    let create = [
-        "create",
-        "api",
-        "--from-crd",
-        "crd.yaml",
-        "--controller=false",
-    ];
-    match kbr(&project, &create) {
-        Err(why) if is_lower_case(entry) && why.contains("begins in lower case") => {
-            results::write(&known, &why);
-            return Ok(());
-        }
-        created => created?,
-    }
-    let written = sources(&project.join("api/src"));
-    for module in modules {
-        if !written.contains(&module.text) {
-            return Err(format!(
-                "the command wrote no file with the types of {}",
-                module.version
-            ));
+    match create(&project, entry) {
+        Err(why) if is_lower_case(entry) && why.contains("begins in lower case") => {}
+        created => {
+            created?;
+            let written = sources(&project.join("api/src"));
+            if let Some(module) = modules
+                .iter()
+                .find(|module| !written.contains(&module.text))
+            {
+                return Err(format!("no file has the types of {}", module.version));
+            }
         }
     }
     results::write(&known, "");
     Ok(())
+}
+
+/// Imports a CRD into a new project.
+fn create(project: &Path, entry: &Entry) -> Result<(), String> {
+    fs::remove_dir_all(project).ok();
+    results::write(&project.join("crd.yaml"), &entry.text);
+    kbr(project, "init --domain example.com --project-name ships")?;
+    kbr(project, "create api --from-crd crd.yaml --controller=false")
 }
 
 /// The command refuses such kinds.
@@ -60,10 +51,10 @@ fn is_lower_case(entry: &Entry) -> bool {
     kind.starts_with(|first: char| first.is_ascii_lowercase())
 }
 
-fn kbr(project: &Path, arguments: &[&str]) -> Result<(), String> {
+fn kbr(project: &Path, arguments: &str) -> Result<(), String> {
     let mut kbr = Command::new(super::kbr());
     let kbr = kbr
-        .args(arguments)
+        .args(arguments.split(' '))
         .current_dir(project)
         .stdin(Stdio::null());
     let Output { status, stderr, .. } = kbr.output().expect("kbr runs");

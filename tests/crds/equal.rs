@@ -64,29 +64,32 @@ pub fn all(entries: &[Entry]) -> Vec<String> {
     // Those of the same size together, the small ones first.
     waiting.sort_by_key(|(entry, _)| (entry.nodes(), &entry.name));
     for round in rounds(waiting) {
-        let began = Instant::now();
-        let full = programs(&round);
-        batch::write(&full);
-        let mut found = unformatted();
-        let light = full
-            .into_iter()
-            .map(|modules| modules.into_iter().map(light).collect());
-        found.extend(differences(&round, &batch::compile(light.collect())));
-        let entries = || round.iter().flatten().map(|(entry, _)| entry);
-        let nodes: usize = entries().map(|entry| entry.nodes()).sum();
-        let seconds = began.elapsed().as_secs();
-        println!(
-            "{} CRDs, {nodes} nodes, {} failures, {seconds} s",
-            entries().count(),
-            found.len()
-        );
-        found.iter().for_each(|failure| println!("{failure}"));
-        failures.extend(found);
+        failures.extend(compiled_and_compared(&round));
     }
     failures
 }
 
-fn light(module: Module) -> Module {
+fn compiled_and_compared(round: &Round) -> Vec<String> {
+    let began = Instant::now();
+    let full = programs(round);
+    batch::write(&full);
+    let mut found = unformatted();
+    let light = full.into_iter();
+    let light = light.map(|modules| modules.into_iter().map(light_module).collect());
+    found.extend(differences(round, &batch::compile(light.collect())));
+    let entries = || round.iter().flatten().map(|(entry, _)| entry);
+    let nodes: usize = entries().map(|entry| entry.nodes()).sum();
+    let seconds = began.elapsed().as_secs();
+    println!(
+        "{} CRDs, {nodes} nodes, {} failures, {seconds} s",
+        entries().count(),
+        found.len()
+    );
+    found.iter().for_each(|failure| println!("{failure}"));
+    found
+}
+
+fn light_module(module: Module) -> Module {
     Module {
         text: without_serde(&module.text),
         ..module

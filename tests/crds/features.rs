@@ -111,66 +111,60 @@ fn of_root(root: &Value) -> BTreeSet<&'static str> {
 const OPEN: &str = "x-kubernetes-preserve-unknown-fields";
 
 fn of_schema(schema: &Value) -> BTreeSet<&'static str> {
+    let mut found = of_values(schema);
     let has = |key: &str| schema.get(key).is_some();
-    let values = || schema["enum"].as_array().into_iter().flatten();
-    let format = schema["format"].as_str().unwrap_or_default();
-    let rows: [Row; 23] = [
-        ("default", has("default")),
-        (
-            "pattern",
-            has("pattern") && !is_true(schema, "x-kubernetes-int-or-string"),
-        ),
-        ("enum", has("enum")),
-        ("enum with \"\"", values().any(|value| *value == json!(""))),
-        ("integer enum", values().any(Value::is_number)),
+    let is_either = is_true(schema, EITHER);
+    found.extend(chosen(&[
         ("CEL", has("x-kubernetes-validations")),
         ("list type", has("x-kubernetes-list-type")),
         ("map type", has("x-kubernetes-map-type")),
-        (
-            "int-or-string",
-            is_true(schema, "x-kubernetes-int-or-string"),
-        ),
+        ("int-or-string", is_either),
         ("preserve-unknown", is_true(schema, OPEN)),
         (
             "preserve-unknown beside fields",
             is_true(schema, OPEN) && has("properties"),
         ),
-        (
-            "embedded resource",
-            is_true(schema, "x-kubernetes-embedded-resource"),
-        ),
+        ("embedded resource", is_true(schema, RESOURCE)),
         ("nullable", is_true(schema, "nullable")),
         ("oneOf", has("oneOf")),
-        (
-            "anyOf",
-            has("anyOf") && !is_true(schema, "x-kubernetes-int-or-string"),
-        ),
+        ("anyOf", has("anyOf") && !is_either),
         ("allOf", has("allOf")),
         ("not", has("not")),
-        ("bounds of numbers", has("minimum") || has("maximum")),
-        (
-            "bounds of lengths",
-            [
-                "minLength",
-                "maxLength",
-                "minItems",
-                "maxItems",
-                "minProperties",
-                "maxProperties",
-            ]
-            .into_iter()
-            .any(has),
-        ),
-        (
-            "format",
-            !["", "int32", "int64", "date-time"].contains(&format),
-        ),
-        ("number", schema["type"] == json!("number")),
         ("odd names", field_names(schema).any(|name| !is_plain(name))),
         ("colliding names", collide(schema)),
-    ];
-    chosen(&rows)
+    ]));
+    found
 }
+
+/// The features of a schema that limit its values.
+fn of_values(schema: &Value) -> BTreeSet<&'static str> {
+    let has = |key: &str| schema.get(key).is_some();
+    let values = || schema["enum"].as_array().into_iter().flatten();
+    let format = schema["format"].as_str().unwrap_or_default();
+    let is_format = !["", "int32", "int64", "date-time"].contains(&format);
+    chosen(&[
+        ("default", has("default")),
+        ("pattern", has("pattern") && !is_true(schema, EITHER)),
+        ("enum", has("enum")),
+        ("enum with \"\"", values().any(|value| *value == json!(""))),
+        ("integer enum", values().any(Value::is_number)),
+        ("bounds of numbers", has("minimum") || has("maximum")),
+        ("bounds of lengths", LENGTHS.into_iter().any(has)),
+        ("format", is_format),
+        ("number", schema["type"] == json!("number")),
+    ])
+}
+
+const EITHER: &str = "x-kubernetes-int-or-string";
+const RESOURCE: &str = "x-kubernetes-embedded-resource";
+const LENGTHS: [&str; 6] = [
+    "minLength",
+    "maxLength",
+    "minItems",
+    "maxItems",
+    "minProperties",
+    "maxProperties",
+];
 
 fn chosen(rows: &[Row]) -> BTreeSet<&'static str> {
     rows.iter()

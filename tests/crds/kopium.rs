@@ -82,27 +82,8 @@ pub fn compare(sample: &[&Entry], program: &Path) {
 fn table(sample: &[&Entry], outcomes: &BTreeMap<&str, (Outcome, Option<Value>)>) {
     let mut rows: BTreeMap<&str, Row> = BTreeMap::new();
     for entry in sample {
-        let Some((outcome, crd)) = outcomes.get(entry.name.as_str()) else {
-            continue;
-        };
-        let is_ours = equal::record(entry, &modules(entry)).exists();
-        let theirs = crd
-            .as_ref()
-            .map(|crd| places(crd, &Definition::read(crd)))
-            .unwrap_or_default();
-        let original = places(&entry.crd, &entry.definition);
-        let features = features(&entry.crd, &entry.definition);
-        for feature in features.into_iter().chain([" all"]) {
-            let row = rows.entry(feature).or_default();
-            let mut those = original
-                .iter()
-                .filter(|(_, of)| *of == feature || feature == " all");
-            row.all += 1;
-            row.generated += usize::from(*outcome > Outcome::Failed);
-            row.compiled += usize::from(*outcome > Outcome::Broken);
-            row.equal += usize::from(*outcome == Outcome::Equal);
-            row.kept += usize::from(crd.is_some() && those.all(|place| theirs.contains(place)));
-            row.ours += usize::from(is_ours);
+        if let Some((outcome, crd)) = outcomes.get(entry.name.as_str()) {
+            count(entry, *outcome, crd.as_ref(), &mut rows);
         }
     }
     println!(
@@ -119,6 +100,28 @@ fn table(sample: &[&Entry], outcomes: &BTreeMap<&str, (Outcome, Option<Value>)>)
             ours,
         } = row;
         println!("| {feature} | {all} | {generated} | {compiled} | {kept} | {equal} | {ours} |");
+    }
+}
+
+/// Adds a CRD to the rows of its features.
+fn count(entry: &Entry, outcome: Outcome, crd: Option<&Value>, rows: &mut BTreeMap<&str, Row>) {
+    let is_ours = equal::record(entry, &modules(entry)).exists();
+    let theirs = crd
+        .map(|crd| places(crd, &Definition::read(crd)))
+        .unwrap_or_default();
+    let original = places(&entry.crd, &entry.definition);
+    let features = features(&entry.crd, &entry.definition);
+    for feature in features.into_iter().chain([" all"]) {
+        let row = rows.entry(feature).or_default();
+        let mut those = original
+            .iter()
+            .filter(|(_, of)| *of == feature || feature == " all");
+        row.all += 1;
+        row.generated += usize::from(outcome > Outcome::Failed);
+        row.compiled += usize::from(outcome > Outcome::Broken);
+        row.equal += usize::from(outcome == Outcome::Equal);
+        row.kept += usize::from(crd.is_some() && those.all(|place| theirs.contains(place)));
+        row.ours += usize::from(is_ours);
     }
 }
 

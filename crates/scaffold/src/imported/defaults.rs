@@ -5,19 +5,9 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::collect::Groups;
-use super::model::{Body, Model, Ty, TypeDef};
+use super::model::{Body, DefaultFunction, Model, Ty, TypeDef};
 use super::names;
 use super::text::{self, literal};
-
-/// A function that returns the default of a field.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DefaultFunction {
-    pub name: String,
-    /// The type, as Rust.
-    pub ty: String,
-    /// The value, as Rust.
-    pub value: String,
-}
 
 /// Adds a function for each different default of a required field whose type can express it.
 pub fn add(groups: &Groups, model: &mut Model) {

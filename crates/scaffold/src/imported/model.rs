@@ -2,7 +2,6 @@
 
 use serde_json::{Map, Value};
 
-use super::defaults::DefaultFunction;
 use super::known::Known;
 
 /// A type of Rust, without `Option`.
@@ -63,6 +62,16 @@ pub struct Field {
     pub function: Option<String>,
     /// The function with the value that the API server adds, of [`Model::defaults`].
     pub default: Option<String>,
+}
+
+/// A function that returns the default of a field.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DefaultFunction {
+    pub name: String,
+    /// The type, as Rust.
+    pub ty: String,
+    /// The value, as Rust.
+    pub value: String,
 }
 
 /// The types of a version.
