@@ -91,14 +91,18 @@ fn sampled(sample: &[&Entry]) -> Vec<String> {
             found.len(),
             began.elapsed().as_secs()
         );
-        found.iter().for_each(|failure| println!("{failure}"));
+        for failure in &found {
+            println!("{failure}");
+        }
         failures.extend(found);
     }
     println!(
         "{} objects of {} kinds came back the same",
         tally.objects, tally.kinds
     );
-    tally.short.iter().for_each(|why| println!("{why}"));
+    for why in &tally.short {
+        println!("{why}");
+    }
     failures
 }
 

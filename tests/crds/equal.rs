@@ -85,7 +85,9 @@ fn compiled_and_compared(round: &Round) -> Vec<String> {
         entries().count(),
         found.len()
     );
-    found.iter().for_each(|failure| println!("{failure}"));
+    for failure in &found {
+        println!("{failure}");
+    }
     found
 }
 

@@ -131,10 +131,13 @@ fn passed(program: &Path, module: &str, objects: &[&Value]) -> Vec<Result<Value,
         .expect("the program runs");
     let mut input = child.stdin.take().expect("its input");
     let output = BufReader::new(child.stdout.take().expect("its output"));
-    let lines: String = objects
+    let lines = objects
         .iter()
-        .map(|object| format!("{}\n", json!([module, object])))
-        .collect();
+        .map(|object| json!([module, object]).to_string());
+    let lines = lines.collect::<Vec<_>>().join(
+        "
+",
+    );
     let writer = thread::spawn(move || input.write_all(lines.as_bytes()));
     let read = |line: String| -> Result<Value, String> {
         let mut line: Value = serde_json::from_str(&line).expect("JSON");

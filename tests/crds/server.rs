@@ -155,7 +155,7 @@ fn take(object: &mut Value, cause: &Value) -> bool {
     else {
         return false;
     };
-    let pointer: String = parents.iter().map(|step| format!("/{step}")).collect();
+    let pointer = pointer(parents);
     match object.pointer_mut(&pointer) {
         Some(Value::Object(fields)) => fields.remove(*last).is_some(),
         Some(Value::Array(items)) => {
@@ -173,6 +173,14 @@ fn steps(path: &str) -> Vec<&str> {
         .collect()
 }
 
+/// A JSON pointer to what these steps lead to.
+fn pointer(steps: &[&str]) -> String {
+    let root = std::iter::once("");
+    root.chain(steps.iter().copied())
+        .collect::<Vec<_>>()
+        .join("/")
+}
+
 /// Removes any field of the object that a cause names, which breaks a rule.
 fn thin(object: &mut Value, cause: &Value) -> bool {
     let any = object.to_string().len();
@@ -183,10 +191,7 @@ fn thin(object: &mut Value, cause: &Value) -> bool {
         .split('"')
         .find(|part| part.starts_with("spec."))
         .filter(|_| field == "<nil>");
-    let pointer: String = steps(path.unwrap_or(field))
-        .iter()
-        .map(|step| format!("/{step}"))
-        .collect();
+    let pointer = pointer(&steps(path.unwrap_or(field)));
     let Some(Value::Object(fields)) = object.pointer_mut(&pointer) else {
         return false;
     };
