@@ -25,6 +25,7 @@ mod project;
 mod refusals;
 mod replica;
 mod replicas;
+mod rest;
 mod run;
 mod scenario;
 mod state;
@@ -192,7 +193,8 @@ impl Simulation {
         self
     }
 
-    /// Runs a fake kubelet: Deployments and `StatefulSet`s become available, Pods run, and Jobs succeed.
+    /// Runs a fake kubelet: Deployments and `StatefulSet`s become available, Pods run, and Jobs succeed,
+    /// as do Pods that are not restarted.
     pub fn kubelet(self) -> Self {
         self.kubelet_with(|_| Some(JobEnd::Succeeded))
     }

@@ -39,7 +39,7 @@ pub(super) async fn collect(api: FakeApi, wire: Wire) {
     }
 }
 
-/// Makes Deployments and `StatefulSet`s available, Pods run and Jobs end.
+/// Makes Deployments and `StatefulSet`s available, Pods run, and Jobs and Pods end that are not restarted.
 pub(super) async fn play(api: FakeApi, wire: Wire, jobs: JobEnds) {
     loop {
         wire.stored(1).await;
@@ -59,7 +59,8 @@ fn act(api: &FakeApi, plural: &str, object: &Value, jobs: &JobEnds) {
         "statefulsets" => replicas(object),
         "pods" => serde_json::from_value(object.clone())
             .ok()
-            .and_then(|pod| kubelet::running(&pod)),
+            .and_then(|pod| kubelet::running(&pod))
+            .or_else(|| ended(object)),
         _ => typed().and_then(|job| jobs.next(&job)),
     };
     let Some(status) = status else { return };
@@ -86,6 +87,14 @@ fn act(api: &FakeApi, plural: &str, object: &Value, jobs: &JobEnds) {
         admission: Admission::default(),
     };
     api.answer(&call);
+}
+
+/// The status of a Pod that runs and is not restarted: its commands end.
+fn ended(pod: &Value) -> Option<Value> {
+    let policy = pod["spec"]["restartPolicy"].as_str();
+    let ends = matches!(policy, Some("Never" | "OnFailure"));
+    let runs = pod["status"]["phase"] == "Running";
+    (ends && runs).then(|| json!({ "phase": "Succeeded" }))
 }
 
 /// The status to write to a `StatefulSet`; `None` if it is up to date.

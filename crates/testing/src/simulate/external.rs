@@ -175,13 +175,7 @@ impl Replica {
     /// Begins a call of a service: its number, and the faults that happen at it.
     async fn begin_call(&self, action: &str) -> anyhow::Result<(usize, Vec<What>)> {
         self.travel().await;
-        let number = {
-            let mut state = self.wire.lock();
-            state.requests += 1;
-            state.writes += 1;
-            state.writes
-        };
-        let faults: Vec<_> = self.wire.0.plan.at(number).cloned().collect();
+        let (number, faults) = self.wire.next_write();
         for what in &faults {
             match what {
                 What::CrashBefore | What::Failover(Failover::CutOff | Failover::LateWrite) => {

@@ -15,7 +15,7 @@ use super::{
     plan::{Plan, What},
     scenario::{Oracle, Scenario},
     state,
-    trace::{Event, Happened},
+    trace::Happened,
     world::World,
 };
 use crate::server::Path;
@@ -172,38 +172,6 @@ impl World {
         }
         if let Some(last) = self.history.seen.last_mut() {
             *last = self.wire.lock().events.len();
-        }
-        Ok(())
-    }
-
-    /// Reconciles everything again, perhaps in a new process, which should change nothing.
-    async fn resync(&mut self) -> Result<(), Broken> {
-        if self.plan.restarts() {
-            self.wire.crash("the operator ends at rest".to_owned());
-        } else {
-            let what = "everything is reconciled again".to_owned();
-            self.wire.tell(Happened::Action(what));
-            self.enqueue_all();
-        }
-        let (events, changes) = {
-            let state = self.wire.lock();
-            (state.events.len(), state.changes)
-        };
-        // What is due by the schedule would be another change.
-        self.settle().await?;
-        let is_late = self.plan.has_replicas() || self.plan.lateness().is_some();
-        if self.scenario.period.is_some() && is_late {
-            // It was due before.
-            return Ok(());
-        }
-        let state = self.wire.lock();
-        let new = || state.events[events..].iter();
-        let is_action = |it: &Event| matches!(it.what, Happened::Action(_) | Happened::Fault(_));
-        // What others do meanwhile, the operator has to answer.
-        if state.changes > changes && !new().any(is_action) {
-            let new = new();
-            let writes = new.filter(|it| matches!(it.what, Happened::Wrote { changed: true, .. }));
-            self.history.unstable = writes.cloned().collect();
         }
         Ok(())
     }

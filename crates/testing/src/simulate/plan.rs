@@ -106,7 +106,7 @@ impl Refusal {
         Self::Timeout,
     ];
 
-    fn name(self) -> &'static str {
+    pub(super) fn name(self) -> &'static str {
         match self {
             Self::Conflict => "conflict",
             Self::TooManyRequests => "429",

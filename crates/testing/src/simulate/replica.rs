@@ -182,13 +182,7 @@ impl Replica {
     /// A write, and the faults that happen at it.
     async fn write(&self, call: &Call) -> Result<Response<Content>, BoxError> {
         let (wire, api) = (&self.wire, &self.wire.0.api);
-        let number = {
-            let mut state = wire.lock();
-            state.requests += 1;
-            state.writes += 1;
-            state.writes
-        };
-        let faults: Vec<_> = wire.0.plan.at(number).cloned().collect();
+        let (number, faults) = wire.next_write();
         for what in &faults {
             match what {
                 What::CrashBefore => self.end_before(number, &self.action(call)).await,
@@ -377,6 +371,19 @@ impl Replica {
             let what = format!("someone else annotates {object}");
             self.wire.tell(Happened::Fault(what));
         }
+    }
+}
+
+impl Wire {
+    /// Counts a write: its number, and the faults that happen at it.
+    pub(super) fn next_write(&self) -> (usize, Vec<What>) {
+        let mut state = self.lock();
+        state.requests += 1;
+        state.writes += 1;
+        let number = state.writes;
+        let faults: Vec<_> = self.0.plan.at(number).cloned().collect();
+        state.faults += faults.len();
+        (number, faults)
     }
 }
 

@@ -1,12 +1,18 @@
 //! What needs a project, or the fields of a simulation.
 
-use std::sync::Arc;
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
 use k8s_openapi::api::core::v1::ConfigMap;
 use manager::{Action, Context, Manager};
 use serde_json::{Value, json};
 
-use super::{Simulation, permissions::Permissions, simulate};
+use super::{Simulation, permissions::Permissions, plan::Refusal, simulate};
 
 fn register(manager: &mut Manager) {
     let greeter = manager.controller::<ConfigMap>("greeter");
@@ -64,4 +70,61 @@ fn the_summary_names_the_patterns_and_the_writes_that_were_not_tried() {
         !all.iter().any(|note| note.starts_with("no process")),
         "{all:?}"
     );
+}
+
+/// Greets, and says whether that has failed. Once it has, the greeting of a `BUGGY` one tells the time.
+fn report<const BUGGY: bool>(manager: &mut Manager) {
+    let has_failed = Arc::new(AtomicBool::new(false));
+    let greeter = manager.controller::<ConfigMap>("greeter");
+    greeter.reconcile(move |map: Arc<ConfigMap>, cx: Context<ConfigMap>| {
+        let has_failed = has_failed.clone();
+        async move {
+            if cx.name() != "captain" {
+                return Ok(Action::await_change());
+            }
+            let time = cx.now().to_string();
+            let text = match has_failed.load(Ordering::SeqCst) {
+                true if BUGGY => time,
+                _ => "ahoy".to_owned(),
+            };
+            let greeted = cx.apply(&named("greeting", &text)).await;
+            if greeted.is_err() {
+                has_failed.store(true, Ordering::SeqCst);
+            }
+            let trouble = greeted.map_or("trouble", |_| "none");
+            cx.apply(&named("report", trouble)).await?;
+            if trouble == "none" {
+                return Ok(Action::await_change());
+            }
+            Ok(Action::requeue(Duration::from_secs(1)))
+        }
+    });
+}
+
+fn named(name: &str, text: &str) -> ConfigMap {
+    let mut map = ConfigMap::default();
+    map.metadata.name = Some(name.to_owned());
+    map.data = Some([("text".to_owned(), text.to_owned())].into());
+    map
+}
+
+fn reports(register: fn(&mut Manager)) -> Simulation {
+    simulate(register).object(&named("captain", "ahoy"))
+}
+
+/// The writes 3 and 4 are those of the reconcile at rest.
+#[test]
+fn what_is_written_because_of_a_fault_at_rest_is_no_instability() {
+    let faults = Refusal::ALL.map(|refusal| format!("{}@3", refusal.name()));
+    for plan in faults.iter().map(String::as_str).chain(["crash-after@3"]) {
+        reports(report::<false>).replay(plan).check().unwrap();
+    }
+}
+
+#[test]
+fn a_state_at_rest_is_stable_after_the_last_fault_at_rest() {
+    let simulation = reports(report::<true>).ignore("/data");
+    let story = simulation.replay("503@3").check().unwrap_err().to_string();
+    let expected = "at rest, reconciling again changes something\n    write 7: the operator changes configmaps default/greeting";
+    assert!(story.starts_with(expected), "{story}");
 }

@@ -54,6 +54,8 @@ pub(super) struct State {
     /// How many requests it has sent, and how many have changed something.
     pub(super) requests: usize,
     pub(super) changes: usize,
+    /// How many faults have happened at its writes.
+    pub(super) faults: usize,
     pub(super) held: Vec<Hold>,
     pub(super) lag: Lag,
     pub(super) watches: Vec<Subscriber>,
