@@ -234,7 +234,8 @@ impl Simulation {
 
     /// A field that may differ between two histories, and all that is in it: a JSON pointer, in which `*` stands for any
     /// one field, such as `/status/attempts` or `/spec/ports/*/nodePort`. Before it may stand an object, as in reports:
-    /// `ConfigMap default/a /data/random`; without a pointer, the whole object may be missing.
+    /// `ConfigMap default/a /data/random`; without a pointer, the whole object may be
+    /// missing. It must not be left after the deletion.
     pub fn ignore(mut self, pointer: &str) -> Self {
         self.scenario.ignored.push(pointer.to_owned());
         self

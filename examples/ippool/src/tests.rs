@@ -1,9 +1,9 @@
 //! What the three controllers do together on a fake API server, and the objects that all unit tests are made of.
 
-use std::time::Duration;
+use std::{collections::BTreeSet, time::Duration};
 
 use api::tsi::v1alpha1::{IPAllocation, IPClaim, IPClaimSpec, IPFamily, IPPool, IPPoolSpec};
-use kbr_testing::{FakeApi, Run, eventually, reason, simulate};
+use kbr_testing::{FakeApi, Run, Simulation, eventually, reason, simulate};
 use kube::ResourceExt;
 use manager::Manager;
 
@@ -143,12 +143,47 @@ async fn a_pool_goes_once_the_last_of_its_claims_has_gone() {
     assert!(held(&api).is_empty());
 }
 
+/// Whether no two claims have the same address.
+fn are_distinct(api: &FakeApi) -> bool {
+    let claims = api.all::<IPClaim>();
+    let addresses: Vec<_> = claims.iter().filter_map(IPClaim::address).collect();
+    let distinct: BTreeSet<_> = addresses.iter().collect();
+    distinct.len() == addresses.len()
+}
+
+/// Whether a pool exists as long as a claim has an address of it.
+fn is_kept(api: &FakeApi) -> bool {
+    let is_held = |claim: IPClaim| claim.address().is_some();
+    api.get::<IPPool>("", "pool").is_some() || !api.all().into_iter().any(is_held)
+}
+
+/// As many claims as addresses. Which claim gets which address depends on the faults.
 #[test]
 fn pools_and_claims_survive_faults() {
-    let simulation = simulate(register).always("no address is held twice", |api| {
-        let held = held(api);
-        let distinct: std::collections::BTreeSet<_> = held.iter().collect();
-        distinct.len() == held.len()
-    });
-    simulation.run();
+    simulate(register)
+        .object(&pool(&["10.0.0.0/31"]))
+        .object(&claim("b", None))
+        .object(&claim("a", None))
+        .user("replaces a claim", |api| {
+            api.delete::<IPClaim>("default", "b");
+            api.put(&claim("b", None));
+        })
+        .ignore("/spec/claim")
+        .ignore("/status/address")
+        .ignore("/status/conditions/*/message")
+        .always("no two claims have the same address", are_distinct)
+        .run();
+    a_deleted_pool().run();
+}
+
+/// In some histories, the pool is deleted before the claim has an address, and in others it stays.
+fn a_deleted_pool() -> Simulation {
+    simulate(register)
+        .object(&pool(&["10.0.0.0/31"]))
+        .object(&claim("a", None))
+        .user("deletes the pool", |api| api.delete::<IPPool>("", "pool"))
+        .ignore("IPPool pool")
+        .ignore("IPClaim default/a /status")
+        .ignore("IPAllocation 10.0.0.0")
+        .always("a pool stays while a claim has an address of it", is_kept)
 }

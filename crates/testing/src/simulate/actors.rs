@@ -57,6 +57,8 @@ fn act(api: &FakeApi, plural: &str, object: &Value, jobs: &JobEnds) {
     let status = match plural {
         "deployments" => kubelet::available(object),
         "statefulsets" => replicas(object),
+        // Its containers are stopped.
+        "pods" if object["metadata"]["deletionTimestamp"].is_string() => None,
         "pods" => serde_json::from_value(object.clone())
             .ok()
             .and_then(|pod| kubelet::running(&pod))

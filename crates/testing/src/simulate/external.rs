@@ -186,7 +186,7 @@ impl Replica {
                 ) => {}
                 What::Refused(_) => {
                     let answer = "it fails, and nothing is done".to_owned();
-                    self.tell_write(number, action.to_owned(), false, answer, 0);
+                    self.tell_write(number, String::new(), action.to_owned(), false, answer, 0);
                     anyhow::bail!("the service is not available");
                 }
                 other => self.disturb(other),
@@ -210,7 +210,7 @@ impl Replica {
         } else {
             "200 OK"
         };
-        self.tell_write(number, action, changed, answer.to_owned(), 0);
+        self.tell_write(number, String::new(), action, changed, answer.to_owned(), 0);
         // What holds always may concern the service.
         self.wire.deliver();
         self.afterwards(number, faults).await;

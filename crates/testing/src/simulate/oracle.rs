@@ -88,14 +88,7 @@ fn compared(
         }
         chosen(scenario, at_rest(reference, plan, history))
     })
-    .or_else(|| {
-        let what = "after the deletion, the state differs from that without faults";
-        let (wanted, found) = (&wanted.gone, &history.gone);
-        chosen(
-            scenario,
-            compare(Oracle::NothingLeft, what, wanted, found, ignored),
-        )
-    })
+    .or_else(|| chosen(scenario, nothing_left(wanted, history, ignored)))
     .or_else(|| chosen(scenario, stability(history)))
     .or_else(|| {
         let new = history.failing.iter();
@@ -214,6 +207,27 @@ fn compare(
     finding(oracle, what, lines)
 }
 
+/// An object that may be missing, and differ, must not be left. What the operator has not come to change is as it was.
+fn nothing_left(wanted: &History, history: &History, ignored: &[String]) -> Option<Finding> {
+    let (found, before) = (&history.gone, &history.before);
+    let what = "after the deletion, the state differs from that without faults";
+    let left = found
+        .keys()
+        .filter(|title| !wanted.gone.contains_key(*title));
+    let left: Vec<_> = left.map(|title| format!("left: {title}")).collect();
+    if !left.is_empty() {
+        return finding(Oracle::NothingLeft, what, left);
+    }
+    let is_untouched = |title: &String| {
+        let state = before.get(title);
+        history.deleted_early && state.is_some() && state == found.get(title)
+    };
+    let all = differences(&wanted.gone, found, ignored).into_iter();
+    let all = all.filter(|(title, _)| !is_untouched(title));
+    let lines = all.map(|(title, one)| shown(&title, &one)).collect();
+    finding(Oracle::NothingLeft, what, lines)
+}
+
 fn shown(title: &str, one: &Difference) -> String {
     let text = |value: &Option<Value>| match value {
         Some(value) => {
@@ -255,4 +269,51 @@ fn counts(wanted: &History, history: &History) -> Option<Finding> {
     }
     let what = "objects were created or deleted more or less often than without faults";
     finding(Oracle::Counts, what, lines)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    const NODE: &str = "Node a";
+
+    fn history(before: &[bool], gone: &[bool]) -> History {
+        let state = |labels: &[bool]| {
+            let node = |is: &bool| (NODE.to_owned(), json!({ "isLabeled": is }));
+            labels.iter().map(node).collect()
+        };
+        History {
+            before: state(before),
+            gone: state(gone),
+            deleted_early: true,
+            ..History::default()
+        }
+    }
+
+    #[test]
+    fn an_object_that_may_be_missing_must_not_be_left() {
+        let check = |wanted: &[bool], found: &[bool]| {
+            let (wanted, found) = (history(&[], wanted), history(&[], found));
+            nothing_left(&wanted, &found, &[NODE.to_owned()]).map(|found| found.details)
+        };
+        assert_eq!(check(&[true], &[]), None);
+        let left = vec![format!("left: {NODE}")];
+        assert_eq!(check(&[], &[true]), Some(left));
+    }
+
+    #[test]
+    fn after_an_early_deletion_an_object_is_as_it_was_or_as_without_faults() {
+        let wanted = history(&[false], &[true]);
+        let check = |found: &History| nothing_left(&wanted, found, &[]).is_none();
+        assert!(check(&history(&[false], &[true])));
+        assert!(check(&history(&[false], &[false])));
+        assert!(!check(&history(&[false], &[])));
+        let late = History {
+            deleted_early: false,
+            ..history(&[false], &[false])
+        };
+        assert!(!check(&late));
+    }
 }

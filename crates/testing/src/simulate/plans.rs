@@ -7,6 +7,7 @@ use super::{
     history::History,
     plan::{Fault, Plan, Refusal, What},
     scenario::Scenario,
+    trace,
 };
 use crate::{random::Random, server::Path};
 
@@ -105,6 +106,7 @@ fn systematic(reference: &History, period: Option<Duration>) -> Vec<Vec<Plan>> {
             .map(|action| one(action.what.clone(), action.at))
             .collect(),
         unseen(reference, &actions),
+        unknown(reference, &actions),
         // In this order at one write: the action, and then the end.
         actions
             .iter()
@@ -115,7 +117,7 @@ fn systematic(reference: &History, period: Option<Duration>) -> Vec<Vec<Plan>> {
         at_rest(at_once(reference)),
         at_rest(undone(reference)),
         each(&[What::Resync]),
-        at_rest((1..=LATENCIES).map(What::Latency).collect()),
+        delayed(&actions),
         at_rest(latenesses(period).map(What::Late).into()),
     ];
     for plans in &mut patterns {
@@ -177,6 +179,23 @@ fn unseen(reference: &History, actions: &[Fault]) -> Vec<Plan> {
     plans
 }
 
+/// The same, if the answer of the write is lost and the watch lags: the operator does not know what it has stored.
+fn unknown(reference: &History, actions: &[Fault]) -> Vec<Plan> {
+    let lost = |Fault { what, at }: &Fault| {
+        let kind = trace::written(&reference.events, *at)?.to_owned();
+        if !reference.kinds.contains(&kind) {
+            return None;
+        }
+        let whats = [
+            What::Held(kind),
+            What::Refused(Refusal::Unanswered),
+            what.clone(),
+        ];
+        Some(Plan(whats.map(|what| Fault { what, at: *at }).into()))
+    };
+    actions.iter().filter_map(lost).collect()
+}
+
 /// By how many seconds everything due is late. On a schedule, it is done halfway between two times.
 fn latenesses(period: Option<Duration>) -> [u64; 2] {
     let period = period.map(|period| period.as_secs());
@@ -191,6 +210,19 @@ fn late(actions: &[Fault]) -> Vec<Plan> {
     steps
         .map(|Fault { what, at }| two(late.clone(), what.clone(), *at))
         .collect()
+}
+
+/// Random delays, and what the user does while requests are on their way.
+fn delayed(actions: &[Fault]) -> Vec<Plan> {
+    let alone = (1..=LATENCIES).map(|seed| one(What::Latency(seed), 0));
+    let delay = |seed| Fault {
+        what: What::Latency(seed),
+        at: 0,
+    };
+    let seeds = (1..=LATENCIES).cycle();
+    let acted = actions.iter().zip(seeds);
+    let acted = acted.map(|(action, seed)| Plan(vec![delay(seed), action.clone()]));
+    alone.chain(acted).collect()
 }
 
 /// All steps at once, if none of them needs what the operator does.

@@ -276,13 +276,15 @@ impl Replica {
     fn record(&self, number: usize, call: &Call, action: String, changed: bool, answer: String) {
         let mut hasher = DefaultHasher::new();
         call.body.to_string().hash(&mut hasher);
-        self.tell_write(number, action, changed, answer, hasher.finish());
+        let kind = call.path.resource();
+        self.tell_write(number, kind, action, changed, answer, hasher.finish());
     }
 
     /// Records a write; `sent` is a hash of what was sent.
     pub(super) fn tell_write(
         &self,
         number: usize,
+        kind: String,
         action: String,
         changed: bool,
         answer: String,
@@ -291,6 +293,7 @@ impl Replica {
         let what = Happened::Wrote {
             number,
             who: self.name(),
+            kind,
             action,
             changed,
             answer,

@@ -23,6 +23,8 @@ pub(super) enum Happened {
     Wrote {
         number: usize,
         who: String,
+        /// What it writes; empty for a call of a service.
+        kind: String,
         action: String,
         changed: bool,
         answer: String,
@@ -95,6 +97,14 @@ impl fmt::Display for Event {
 pub(super) fn writes(events: &[Event]) -> impl Iterator<Item = (usize, &str)> {
     events.iter().filter_map(|event| match &event.what {
         Happened::Wrote { number, action, .. } => Some((*number, &**action)),
+        _ => None,
+    })
+}
+
+/// The kind of the object that a write of the operator is about.
+pub(super) fn written(events: &[Event], write: usize) -> Option<&str> {
+    events.iter().find_map(|event| match &event.what {
+        Happened::Wrote { number, kind, .. } if *number == write => Some(&**kind),
         _ => None,
     })
 }

@@ -94,3 +94,30 @@ fn a_new_object_of_the_same_name_counts_as_the_old_one() {
     }
     pair(register::<true>, register::<false>);
 }
+
+/// Looks for what it cleans up where a watch has yet to deliver it: no answer has told that it was stored.
+#[test]
+fn the_clean_up_does_not_see_what_was_written_without_an_answer() {
+    async fn cleanup<const BUGGY: bool>(ship: Arc<Ship>, cx: Context<Ship>) -> Reconciled {
+        let name = name(&ship, "log");
+        let child = if BUGGY {
+            cx.get::<ConfigMap>(&*name)?
+        } else {
+            cx.live::<ConfigMap>(&*name).await?
+        };
+        if let Some(child) = child {
+            cx.delete(&*child).await?;
+        }
+        done()
+    }
+    async fn reconcile(ship: Arc<Ship>, cx: Context<Ship>) -> Reconciled {
+        cx.apply_unowned(&log(&ship)).await?;
+        done()
+    }
+    fn register<const BUGGY: bool>(manager: &mut Manager) {
+        let ships = manager.controller::<Ship>("ship").reads::<ConfigMap>();
+        let ships = ships.finalizer("crew.example.com/ship", cleanup::<BUGGY>);
+        ships.reconcile(reconcile);
+    }
+    pair(register::<true>, register::<false>);
+}

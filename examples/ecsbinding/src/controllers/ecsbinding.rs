@@ -198,15 +198,36 @@ mod tests {
         run.idle().await.unwrap();
         assert_eq!(api.requests(), before);
     }
+    /// A node that is named for a moment is perhaps labeled, and keeps the label.
     #[test]
-    fn a_binding_survives_faults() {
-        let simulation = simulate(register).world(&node("a")).world(&node("b"));
-        let simulation = simulation.object(&binding(Some("a")));
-        let other = |api: &FakeApi| {
-            api.edit::<EcsBinding>("", "sample", |binding| {
-                binding.spec.nodename = Some("b".to_owned());
-            });
-        };
-        simulation.user("names another node", other).run();
+    fn bindings_survive_faults() {
+        let mut labeled = node("a");
+        labeled.metadata.labels = Some([("team".to_owned(), "net".to_owned())].into());
+        let [mut moved, mut idle] = [binding(Some("b")), binding(None)];
+        moved.metadata.name = Some("moved".to_owned());
+        idle.metadata.name = Some("idle".to_owned());
+        simulate(register)
+            .world(&labeled)
+            .world(&node("b"))
+            .world(&node("c"))
+            .object(&binding(Some("a")))
+            .object(&moved)
+            .object(&idle)
+            .user("names another node", |api| {
+                api.edit::<EcsBinding>("", "moved", |binding| {
+                    binding.spec.nodename = Some("c".to_owned());
+                });
+            })
+            .user("removes the label of a node", |api| {
+                api.edit::<Node>("", "a", |node| {
+                    node.metadata.labels.get_or_insert_default().remove(LABEL);
+                });
+            })
+            .ignore("Node b /metadata/labels")
+            .skip("undone", "a node keeps the label")
+            .always("a node keeps its other labels", |api| {
+                labels::<Node>(api, "a").contains(&"team=net".to_owned())
+            })
+            .run();
     }
 }

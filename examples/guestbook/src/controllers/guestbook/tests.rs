@@ -190,5 +190,16 @@ async fn a_deleted_guestbook_is_not_reconciled() {
 
 #[test]
 fn a_guestbook_survives_faults() {
-    simulate(register).kubelet().explore().run();
+    simulate(register)
+        .kubelet()
+        .user("changes the port", |api| {
+            api.edit::<Guestbook>("default", "guestbook-sample", |guestbook| {
+                guestbook.spec.port = 8080
+            });
+        })
+        .user("deletes the ConfigMap", |api| {
+            api.delete::<ConfigMap>("default", "guestbook-sample");
+        })
+        .explore()
+        .run();
 }
