@@ -92,8 +92,17 @@ impl ErrorResponse {
 
     /// A field may not be changed.
     pub(super) fn immutable(path: &Path, kind: &str, field: &str) -> Self {
-        let why = format!("{field}: Invalid value: field is immutable");
-        let mut error = Self::invalid(path, kind, &why);
+        Self::unchangeable(path, kind, field, "Invalid value: field is immutable")
+    }
+
+    /// A field may not get this value, because it may not be changed.
+    pub(super) fn immutable_value(path: &Path, kind: &str, field: &str, value: &Value) -> Self {
+        let why = format!("Invalid value: {value}: field is immutable");
+        Self::unchangeable(path, kind, field, &why)
+    }
+
+    fn unchangeable(path: &Path, kind: &str, field: &str, why: &str) -> Self {
+        let mut error = Self::invalid(path, kind, &format!("{field}: {why}"));
         let cause = json!({"reason": "FieldValueInvalid", "field": field, "message": why});
         error.details["causes"] = json!([cause]);
         error

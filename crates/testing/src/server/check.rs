@@ -4,6 +4,9 @@ use serde_json::Value;
 
 use super::{answer::ErrorResponse, kinds::Kind, path::Path};
 
+/// The built-in kinds whose selector cannot be changed.
+const SELECTING: [&str; 3] = ["daemonsets", "deployments", "replicasets"];
+
 /// Rejects a body that does not match the path.
 pub(super) fn check(path: &Path, kind: &Kind, body: &Value) -> Result<(), ErrorResponse> {
     if !body.is_object() {
@@ -47,14 +50,25 @@ pub(super) fn check(path: &Path, kind: &Kind, body: &Value) -> Result<(), ErrorR
     Ok(())
 }
 
-/// Rejects a write that sets the deletion timestamp, or that adds finalizers after it is set.
-pub(super) fn check_deletion(
+/// Rejects a change of the selector of a Deployment and its like, a write that sets the deletion timestamp, and finalizers that
+/// are added after that is set.
+pub(super) fn check_change(
     path: &Path,
     kind: &Kind,
     old: &Value,
     new: &Value,
     changed: &Value,
 ) -> Result<(), ErrorResponse> {
+    let selects = path.group() == "apps" && SELECTING.contains(&&*path.plural);
+    if selects && old["spec"]["selector"] != new["spec"]["selector"] {
+        let selector = &new["spec"]["selector"];
+        return Err(ErrorResponse::immutable_value(
+            path,
+            &kind.name,
+            "spec.selector",
+            selector,
+        ));
+    }
     let deleting = old["metadata"]["deletionTimestamp"].is_string();
     if !deleting && changed["metadata"]["deletionTimestamp"].is_string() {
         return Err(ErrorResponse::immutable(

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::{
     Call,
     answer::{Answer, ErrorResponse},
-    check::{check, check_deletion},
+    check::{check, check_change},
     delete::held,
     kinds::Kind,
     owners::{Apply, Failure, Ignored, Manager, Owners},
@@ -246,7 +246,7 @@ impl Objects {
             return Err(ErrorResponse::stale(&path));
         }
         let mut object = split(&call.path, kind, &stored.object, changed.clone());
-        check_deletion(&path, kind, &stored.object, &object, changed)?;
+        check_change(&path, kind, &stored.object, &object, changed)?;
         let split = |changed| split(&call.path, kind, &stored.object, changed);
         object = call.admission.changed(kind, split).unwrap_or(object);
         validate(call, &path, kind, &object)?;

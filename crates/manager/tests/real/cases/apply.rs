@@ -334,6 +334,10 @@ fn builtin() -> Vec<Case> {
         });
         force("deployments/a", manager, object).with_defaults()
     };
+    let selecting = |app: &str| {
+        let labels = json!({"app": app});
+        json!({"spec": {"selector": {"matchLabels": labels}, "template": {"metadata": {"labels": labels}}}})
+    };
     let container = |image: &str, env: Value, ports: Value| json!({"name": "main", "image": image, "env": env, "ports": ports});
     let env = |name: &str, value: &str| json!({"name": name, "value": value});
     vec![
@@ -358,6 +362,8 @@ fn builtin() -> Vec<Case> {
             deployment("a", json!(2), json!([container("i:2", json!([]), json!([]))])),
             merge("deployments/a", json!({"metadata": {"annotations": {"a": "b"}}})).with_defaults(),
             merge("deployments/a", json!({"metadata": {"labels": {"a": "b"}}})).with_defaults(),
+            merge("deployments/a", selecting("b")),
+            merge("deployments/a", selecting("a")).with_defaults(),
             merge("deployments/a/status", json!({"metadata": {"labels": {"c": "d"}}, "status": {"observedGeneration": 1, "replicas": 2}})).with_defaults(),
             delete("deployments/a", Value::Null),
         ]),
