@@ -182,7 +182,10 @@ impl Replica {
                     self.end_before(number, action).await;
                 }
                 What::Refused(
-                    Refusal::Conflict | Refusal::TimeoutApplied | Refusal::Unanswered,
+                    Refusal::Conflict
+                    | Refusal::Conflicts
+                    | Refusal::TimeoutApplied
+                    | Refusal::Unanswered,
                 ) => {}
                 What::Refused(_) => {
                     let answer = "it fails, and nothing is done".to_owned();

@@ -82,6 +82,8 @@ pub(super) enum What {
 pub(super) enum Refusal {
     /// Another writer was faster.
     Conflict,
+    /// The same, again and again.
+    Conflicts,
     TooManyRequests,
     InternalError,
     Unavailable,
@@ -95,7 +97,7 @@ pub(super) enum Refusal {
 }
 
 impl Refusal {
-    pub(super) const ALL: [Self; 8] = [
+    pub(super) const ALL: [Self; 9] = [
         Self::Unanswered,
         Self::Conflict,
         Self::TimeoutApplied,
@@ -104,11 +106,13 @@ impl Refusal {
         Self::Unsent,
         Self::InternalError,
         Self::Timeout,
+        Self::Conflicts,
     ];
 
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Conflict => "conflict",
+            Self::Conflicts => "conflicts",
             Self::TooManyRequests => "429",
             Self::InternalError => "500",
             Self::Unavailable => "503",

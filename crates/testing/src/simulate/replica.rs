@@ -9,7 +9,6 @@ use std::{
 use futures_util::future::BoxFuture;
 use hyper::{Method, Request, Response, StatusCode};
 use kube::client::Body;
-use serde_json::json;
 use tokio::{
     sync::mpsc,
     time::{Instant, sleep},
@@ -20,7 +19,6 @@ use super::{
     failover::Failover,
     plan::{Refusal, What},
     refusals::{error, status, unapplied},
-    state::TOUCHED,
     trace::Happened,
     wire::{MOST, Subscriber, Wire},
 };
@@ -192,6 +190,7 @@ impl Replica {
                     std::future::pending::<()>().await;
                 }
                 What::Refused(Refusal::Conflict) => self.touch(&call.path),
+                What::Refused(Refusal::Conflicts) => self.contend(&call.path),
                 What::Refused(refusal) => {
                     if let Some(answer) = unapplied(*refusal) {
                         let text = answer.as_ref().map_or_else(ToString::to_string, status);
@@ -202,6 +201,7 @@ impl Replica {
                 other => self.disturb(other),
             }
         }
+        self.interfere(&call.path);
         let before = api.change_quietly(|objects| objects.version());
         let action = self.action(call);
         let mut answer = Ok(wire.answer(call).await);
@@ -359,21 +359,6 @@ impl Replica {
         state.replicas.ended.push(self.number);
         self.wire.record(&mut state, Happened::Fault(what));
         self.wire.0.crashed.notify_one();
-    }
-
-    /// Changes an object as another writer does, so that the operator's version is out of date.
-    fn touch(&self, path: &Path) {
-        let object = path.object();
-        let changed = self.wire.0.api.change(|objects| {
-            let mut found = objects.get(&object)?.clone();
-            found["metadata"]["annotations"][TOUCHED] = json!("true");
-            objects.put(&object, found);
-            Some(())
-        });
-        if changed.is_some() {
-            let what = format!("someone else annotates {object}");
-            self.wire.tell(Happened::Fault(what));
-        }
     }
 }
 

@@ -58,6 +58,8 @@ pub(super) struct State {
     pub(super) faults: usize,
     pub(super) held: Vec<Hold>,
     pub(super) lag: Lag,
+    /// The object that someone else changes before each write, and how many times.
+    pub(super) contended: Option<(Path, usize)>,
     pub(super) watches: Vec<Subscriber>,
     pub(super) events: Vec<Event>,
     /// The kinds that it watches.

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::ConfigMap;
+use kbr_testing::Simulation;
 use kube::api::{DeleteParams, PostParams};
-use manager::{Context, terminal};
+use manager::{Context, Manager, terminal};
 
-use crate::kinds::{Reconciled, Ship, done, log, map, name, pair, raw, ships};
+use crate::kinds::{Reconciled, Ship, done, log, map, name, pair, pair_in, raw, ships, voyage};
 
 /// Ignores errors, so nothing is tried again.
 #[test]
@@ -175,4 +176,35 @@ fn a_cut_connection_counts_as_done() {
         |manager| ships(manager).reconcile(reconcile::<true>),
         |manager| ships(manager).reconcile(reconcile::<false>),
     );
+}
+
+/// Takes a conflict for the work of another writer, though each was one too many for the library.
+#[test]
+fn conflicts_again_and_again_count_as_done() {
+    async fn reconcile<const BUGGY: bool>(ship: Arc<Ship>, cx: Context<Ship>) -> Reconciled {
+        let Some(chart) = cx.live::<ConfigMap>("chart").await? else {
+            return done();
+        };
+        let mark = |chart: &mut ConfigMap| {
+            let annotations = chart.metadata.annotations.get_or_insert_default();
+            annotations.insert("ship".to_owned(), name(&ship, "chart"));
+        };
+        let Err(error) = cx.update(&*chart, mark).await else {
+            return done();
+        };
+        let status = error.downcast_ref();
+        if BUGGY && matches!(status, Some(kube::Error::Api(status)) if status.code == 409) {
+            return done();
+        }
+        Err(error)
+    }
+    // It does not watch the map, which others change often.
+    fn register<const BUGGY: bool>(manager: &mut Manager) {
+        let ships = manager.controller::<Ship>("ship");
+        ships.reconcile(reconcile::<BUGGY>);
+    }
+    fn with_chart(register: fn(&mut Manager)) -> Simulation {
+        voyage(register).world(&map("chart", "course", "north"))
+    }
+    pair_in(register::<true>, register::<false>, with_chart);
 }
