@@ -133,8 +133,20 @@ fn story(project: &Project, test: &str) -> Option<String> {
 
 #[test]
 #[ignore = "`make test-release` runs it: it simulates ten operators"]
+fn mutants_of_at_are_found() {
+    found("at");
+}
+
+#[test]
+#[ignore = "`make test-release` runs it: it simulates ten operators"]
 fn mutants_of_cronjob_are_found() {
     found("cronjob");
+}
+
+#[test]
+#[ignore = "`make test-release` runs it: it simulates ten operators"]
+fn mutants_of_ecsbinding_are_found() {
+    found("ecsbinding");
 }
 
 #[test]
@@ -145,6 +157,18 @@ fn mutants_of_foo_are_found() {
 
 #[test]
 #[ignore = "`make test-release` runs it: it simulates ten operators"]
+fn mutants_of_guestbook_are_found() {
+    found("guestbook");
+}
+
+#[test]
+#[ignore = "`make test-release` runs it: it simulates ten operators"]
 fn mutants_of_home_are_found() {
     found("home");
+}
+
+#[test]
+#[ignore = "`make test-release` runs it: it simulates ten operators"]
+fn mutants_of_ippool_are_found() {
+    found("ippool");
 }
