@@ -9,6 +9,7 @@ mod actors;
 mod admitted;
 mod by_hand;
 mod configured;
+mod contention;
 mod explore;
 mod external;
 mod failover;

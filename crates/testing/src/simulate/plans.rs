@@ -6,6 +6,7 @@ use super::{
     failover::Failover,
     history::History,
     plan::{Fault, Plan, Refusal, What},
+    refusals::unapplied,
     scenario::Scenario,
     trace,
 };
@@ -97,21 +98,15 @@ fn systematic(reference: &History, period: Option<Duration>) -> Vec<Vec<Plan>> {
         at_rest(vec![What::Restarted]),
         each(&[What::CrashAfter, What::CrashBefore]),
         [each(&Failover::ALL.map(What::Failover)), late(&actions)].concat(),
-        each(&Refusal::ALL.map(What::Refused)),
+        each(&refused(|refusal| unapplied(refusal).is_some())),
+        each(&refused(|refusal| unapplied(refusal).is_none())),
         each(&kinds(What::Held)),
         each(&kinds(What::Missed)),
         lagging(reference, &actions),
-        actions
-            .iter()
-            .map(|action| one(action.what.clone(), action.at))
-            .collect(),
+        alone(&actions),
         unseen(reference, &actions),
         unknown(reference, &actions),
-        // In this order at one write: the action, and then the end.
-        actions
-            .iter()
-            .map(|action| two(action.what.clone(), What::CrashAfter, action.at))
-            .collect(),
+        ended(&actions),
         at_rest(by_hand(reference)),
         at_rest(written_back(reference)),
         at_rest(at_once(reference)),
@@ -124,6 +119,14 @@ fn systematic(reference: &History, period: Option<Duration>) -> Vec<Vec<Plan>> {
         plans.reverse();
     }
     patterns
+}
+
+/// Those that are done in spite of the error, or those that are not: at each write, one of either kind is tried early.
+fn refused(are_meant: fn(Refusal) -> bool) -> Vec<What> {
+    let all = Refusal::ALL.into_iter();
+    all.filter(|one| are_meant(*one))
+        .map(What::Refused)
+        .collect()
 }
 
 fn one(what: What, at: usize) -> Plan {
@@ -165,6 +168,17 @@ fn actions(reference: &History) -> Vec<Fault> {
         })
     });
     ends.chain(steps).collect()
+}
+
+fn alone(actions: &[Fault]) -> Vec<Plan> {
+    let actions = actions.iter().cloned();
+    actions.map(|action| Plan(vec![action])).collect()
+}
+
+/// The same, and then the process ends.
+fn ended(actions: &[Fault]) -> Vec<Plan> {
+    let end = |Fault { what, at }: &Fault| two(what.clone(), What::CrashAfter, *at);
+    actions.iter().map(end).collect()
 }
 
 /// The same, while the operator does not see what happens to a kind.

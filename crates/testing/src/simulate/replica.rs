@@ -24,7 +24,7 @@ use super::{
 };
 use crate::{
     content::{Content, line, response},
-    server::{Call, Path},
+    server::Call,
 };
 
 /// What operators write about what they do, rather than to do it.

@@ -76,22 +76,22 @@ fn the_summary_names_the_patterns_and_the_writes_that_were_not_tried() {
 fn report<const BUGGY: bool>(manager: &mut Manager) {
     let has_failed = Arc::new(AtomicBool::new(false));
     let greeter = manager.controller::<ConfigMap>("greeter");
-    greeter.reconcile(move |map: Arc<ConfigMap>, cx: Context<ConfigMap>| {
+    greeter.reconcile(move |_: Arc<ConfigMap>, cx: Context<ConfigMap>| {
         let has_failed = has_failed.clone();
         async move {
             if cx.name() != "captain" {
                 return Ok(Action::await_change());
             }
-            let time = cx.now().to_string();
-            let text = match has_failed.load(Ordering::SeqCst) {
-                true if BUGGY => time,
-                _ => "ahoy".to_owned(),
+            let text = if BUGGY && has_failed.load(Ordering::SeqCst) {
+                cx.now().to_string()
+            } else {
+                "ahoy".to_owned()
             };
-            let greeted = cx.apply(&named("greeting", &text)).await;
-            if greeted.is_err() {
+            let answer = cx.apply(&named("greeting", &text)).await;
+            if answer.is_err() {
                 has_failed.store(true, Ordering::SeqCst);
             }
-            let trouble = greeted.map_or("trouble", |_| "none");
+            let trouble = answer.map_or("trouble", |_| "none");
             cx.apply(&named("report", trouble)).await?;
             if trouble == "none" {
                 return Ok(Action::await_change());
