@@ -18,6 +18,7 @@ use crate::{
     simulated::random,
     task::{Running, Task},
     webhook::{Conversions, Webhooks},
+    writes::takeover::Predecessors,
 };
 
 /// Runs controllers, and the parts that every operator needs: leader election, metrics, probes, graceful shutdown.
@@ -41,6 +42,7 @@ pub struct Manager {
     pub(crate) mistakes: Vec<String>,
     pub(crate) identity: String,
     pub(crate) migrations: Vec<StorageMigration>,
+    pub(crate) predecessors: Predecessors,
     pub(crate) leading: Vec<Task>,
     pub(crate) always: Vec<Task>,
     /// The author's HTTP handlers, by their paths.
@@ -131,6 +133,7 @@ impl Manager {
             mistakes: Vec::new(),
             identity,
             migrations: Vec::new(),
+            predecessors: Predecessors::default(),
             leading: Vec::new(),
             always: Vec::new(),
             handlers: Handlers::new(),
@@ -164,6 +167,24 @@ impl Manager {
         R: Future<Output = anyhow::Result<()>> + Send + 'static,
     {
         self.leading.push(Task::new(name, task));
+    }
+
+    /// Takes over the fields that an earlier operator owns under this field manager, in the objects that controllers
+    /// apply: before its first apply of an object, a controller becomes the owner of them. The earlier operator is one
+    /// that this one replaces, in Go for example: there, the field manager is the name of the binary, `manager`.
+    ///
+    /// Without it, both own those fields, and one that your code no longer applies stays for ever. With it, such a field
+    /// is removed, as if your code had always applied the object. Nothing is written to objects without such an entry,
+    /// nor for fields of a status, which need no takeover: updates and patches of them take the fields from their owners.
+    ///
+    /// Each object is read once after each start, so remove the call when all objects have been taken over. Do not use
+    /// it if another operator of that field manager writes to the same objects: its fields would be taken over, too.
+    ///
+    /// Needs the verbs `get` and `patch` on the objects.
+    ///
+    /// Source: `k8s.io/client-go/util/csaupgrade`.
+    pub fn take_over(&mut self, field_manager: &str) {
+        self.predecessors.add(field_manager);
     }
 
     /// Reports objects that cannot be read.

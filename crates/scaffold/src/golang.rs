@@ -36,6 +36,8 @@ pub struct Found {
     pub manager: Manager,
     /// The name of the Lease, if a Go file says it.
     pub lease: Option<String>,
+    /// The field managers under which the operator writes, besides the name of its program.
+    pub field_owners: BTreeSet<String>,
     /// Names of finalizers that Go files define.
     pub finalizers: Vec<String>,
     /// The default of `IMG` in the Makefile.
@@ -75,6 +77,10 @@ pub fn read(files: &Files) -> anyhow::Result<Found> {
             .flat_map(|(path, text)| source::markers(path, text))
             .collect(),
         lease: sources.iter().find_map(|(_, text)| source::lease(text)),
+        field_owners: sources
+            .iter()
+            .flat_map(|(_, text)| source::field_owners(text))
+            .collect(),
         finalizers: sources
             .iter()
             .flat_map(|(_, text)| source::finalizers(text))

@@ -18,7 +18,7 @@ use crate::{
     leader::fence::Fence,
     metrics::ControllerMetrics,
     servers::probes::Health,
-    writes::{applied::Applied, condition::Accessor, own::OwnWrites},
+    writes::{applied::Applied, condition::Accessor, own::OwnWrites, takeover::Predecessors},
 };
 
 /// A controller of `K`.
@@ -37,6 +37,7 @@ pub(crate) struct Core<K> {
     pub(crate) appointments: Appointments,
     pub(crate) writes: Arc<OwnWrites>,
     pub(crate) applied: Arc<Applied>,
+    pub(crate) predecessors: Predecessors,
     pub(crate) recorder: Recorder,
     pub(crate) metrics: ControllerMetrics,
     pub(crate) health: Health,

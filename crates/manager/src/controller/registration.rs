@@ -323,6 +323,7 @@ impl<'a, K: Object, W, S> Controller<'a, K, W, S> {
             appointments: Appointments::default(),
             writes: parts.writes,
             applied: parts.applied,
+            predecessors: manager.predecessors.clone(),
             conditions: parts.conditions,
             automatic_ready: parts.automatic_ready,
             concurrency: parts.concurrency,

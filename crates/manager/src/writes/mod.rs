@@ -17,5 +17,6 @@ pub(crate) mod replace;
 pub(crate) mod selected;
 pub(crate) mod serialized;
 pub(crate) mod status;
+pub(crate) mod takeover;
 pub(crate) mod target;
 pub(crate) mod update;

@@ -81,6 +81,14 @@ impl<'a, K: Object> Target<'a, K> {
         }
     }
 
+    /// The uid that the object has if it may exist, as far as that is known.
+    fn existing(&self) -> Option<Option<&str>> {
+        match self {
+            Self::Any(_) => Some(None),
+            Self::Child(_, uid) => uid.as_deref().map(Some),
+        }
+    }
+
     /// Applies `body`. If a child turns out to be another one or missing, it is looked at, and applied if it may be.
     pub(crate) async fn apply<C>(
         self,
@@ -116,6 +124,10 @@ impl<'a, K: Object> Target<'a, K> {
     where
         C: Resource + Clone + Debug + DeserializeOwned,
     {
+        let params = core.patch_params();
+        if let Some(uid) = self.existing() {
+            core.predecessors.take_over(api, key, uid, &params).await?;
+        }
         let condition = match self {
             Self::Any(_) => None,
             Self::Child(..) if defects::has(Defect::AppliesToAnything) => None,
@@ -125,7 +137,7 @@ impl<'a, K: Object> Target<'a, K> {
         if let Some((field, value)) = condition {
             body["metadata"][field] = value.into();
         }
-        let params = core.patch_params().force();
+        let params = params.force();
         let applied = api.patch(key.name(), &params, &Patch::Apply(&*body)).await;
         if let (Some((field, _)), Some(meta)) = (condition, body["metadata"].as_object_mut()) {
             meta.remove(field);

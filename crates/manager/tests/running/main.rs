@@ -20,6 +20,7 @@ mod shapes;
 mod standby;
 mod status;
 mod support;
+mod takeover;
 mod tenants;
 mod time;
 mod unreadable;

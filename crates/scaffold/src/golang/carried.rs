@@ -162,6 +162,7 @@ pub fn deployment(found: &Found, head: &Head) -> Vec<Edit> {
             &names(lease),
         ));
     }
+    edits.push(predecessors(found));
     if let Some(replicas) = manager.replicas {
         edits.push(Edit::replace(
             path,
@@ -199,6 +200,20 @@ fn lease_in_code(lease: &str) -> [Edit; 2] {
             &format!("{lease}#[tokio::main]\n"),
         ),
     ]
+}
+
+/// The field managers of the operator in Go, whose fields the controllers take over.
+fn predecessors(found: &Found) -> Edit {
+    let program = found.manager.program.as_deref().unwrap_or("manager");
+    let mut names = vec![program];
+    names.extend(found.field_owners.iter().map(String::as_str));
+    names.dedup();
+    let mut lines = "    // Takes over the fields of children that the operator in Go owns; until `kbr import --check` finds none.\n".to_owned();
+    for name in names {
+        let _ = writeln!(lines, "    manager.take_over({});", Value::from(name));
+    }
+    let new = "    let mut manager = Manager::new(options, ID).await?;\n";
+    Edit::replace("src/main.rs", new, &format!("{new}{lines}"))
 }
 
 /// The selector of a Deployment is immutable, so it stays that of the Go project; its Pods get those labels, too.

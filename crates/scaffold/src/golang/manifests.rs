@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Files, yaml};
+use super::{Files, source, yaml};
 
 /// An object in `config/samples`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,6 +20,8 @@ pub struct Sample {
 pub struct Manager {
     /// The immutable labels by which the Deployment selects its Pods.
     pub selector: Vec<(String, String)>,
+    /// The name of the program that it runs, if it says so; client-go's field manager.
+    pub program: Option<String>,
     /// Flags that kubebuilder does not write.
     pub flags: Vec<String>,
     /// Environment variables.
@@ -93,7 +95,11 @@ pub fn manager(files: &Files) -> Manager {
         .as_object()
         .into_iter()
         .flatten();
+    let command = list("command").next().and_then(Value::as_str);
+    let program = command.and_then(|path| path.rsplit('/').next());
+    let program = program.filter(|name| source::is_field_manager(name));
     Manager {
+        program: program.map(str::to_owned),
         selector: labels
             .filter_map(|(key, value)| Some((key.clone(), value.as_str()?.to_owned())))
             .collect(),

@@ -98,6 +98,22 @@ pub fn finalizers(text: &str) -> Vec<String> {
     found
 }
 
+/// The field managers that Go files name: `client.FieldOwner("captains")`.
+pub fn field_owners(text: &str) -> Vec<String> {
+    let value = |line: &str| {
+        let (_, rest) = line.split_once("FieldOwner(")?;
+        let name = quoted(rest)?;
+        (rest.starts_with('"') && is_field_manager(&name)).then_some(name)
+    };
+    text.lines().filter_map(value).collect()
+}
+
+/// Whether a text may become the name of a field manager in code.
+pub fn is_field_manager(name: &str) -> bool {
+    let is_plain = |it: char| it.is_ascii_alphanumeric() || "-._/".contains(it);
+    !name.is_empty() && name.chars().all(is_plain)
+}
+
 /// The first text in quotes.
 fn quoted(text: &str) -> Option<String> {
     let (_, rest) = text.split_once('"')?;

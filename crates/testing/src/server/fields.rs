@@ -253,6 +253,35 @@ pub(super) fn v1(fields: &Fields) -> Value {
     tree
 }
 
+/// The fields in a set of this format; `None` if it has another one.
+pub(super) fn of_v1(tree: &Value) -> Option<Fields> {
+    let mut found = Fields::new();
+    of_v1_at(tree, &Way::new(), &mut found)?;
+    Some(found)
+}
+
+fn of_v1_at(tree: &Value, to: &Way, found: &mut Fields) -> Option<()> {
+    for (name, below) in tree.as_object()? {
+        let step = match name.split_once(':') {
+            None if name == "." => {
+                found.insert(to.clone());
+                continue;
+            }
+            Some(("f", name)) => Step::Field(name.to_owned()),
+            Some(("k", keys)) => Step::Keys(keys.to_owned()),
+            Some(("v", value)) => Step::Value(value.to_owned()),
+            _ => return None,
+        };
+        let way = further(to, step);
+        if below.as_object()?.is_empty() {
+            found.insert(way);
+        } else {
+            of_v1_at(below, &way, found)?;
+        }
+    }
+    Some(())
+}
+
 /// A path in the format of messages: `.spec.ports[port=80,protocol="TCP"].name`.
 pub(super) fn show(way: &Way) -> String {
     let show = |step: &Step| match step {

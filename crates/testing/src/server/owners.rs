@@ -5,7 +5,7 @@
 use serde_json::{Value, json};
 
 use super::{
-    fields::{Fields, Step, compare, fields, show, v1, with_parents, without},
+    fields::{Fields, Step, compare, fields, of_v1, show, v1, with_parents, without},
     merge::merged,
     shape::Shape,
 };
@@ -69,6 +69,21 @@ impl Owner {
             entry["subresource"] = json!(manager.subresource);
         }
         entry
+    }
+
+    /// The owner in an entry; `None` if it has another format.
+    fn of_entry(entry: &Value) -> Option<Self> {
+        let text = |key: &str| entry[key].as_str().map(str::to_owned);
+        Some(Self {
+            manager: Manager {
+                applies: text("operation")? == "Apply",
+                name: text("manager")?,
+                api_version: text("apiVersion")?,
+                subresource: text("subresource").unwrap_or_default(),
+            },
+            fields: of_v1(&entry["fieldsV1"])?,
+            time: text("time").unwrap_or_default(),
+        })
     }
 }
 
@@ -137,11 +152,13 @@ impl Owners {
         owners.into_iter().map(Owner::entry).collect()
     }
 
-    /// The owners that `entries` still contain; `None` if `entries` contain unknown ones.
-    pub(super) fn among(&self, entries: &[Value]) -> Option<Self> {
-        let mut owners = self.0.clone();
-        owners.retain(|owner| entries.contains(&owner.entry()));
-        (owners.len() == entries.len()).then_some(Self(owners))
+    /// The owners in the value of `metadata.managedFields`; `None` if it has another format.
+    pub(super) fn of_entries(entries: &[Value]) -> Option<Self> {
+        entries
+            .iter()
+            .map(Owner::of_entry)
+            .collect::<Option<_>>()
+            .map(Self)
     }
 
     fn own(&mut self, manager: &Manager, fields: Fields, time: &str) {

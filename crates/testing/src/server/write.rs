@@ -194,11 +194,8 @@ impl Objects {
         // A missing list changes nothing.
         let given = given.as_ref().and_then(Value::as_array);
         let mut owners = match given.filter(|given| !given.is_empty()) {
-            Some(given) => stored.owners.among(given).ok_or_else(|| {
-                ErrorResponse::beyond(
-                    path,
-                    "change `metadata.managedFields` but to remove entries",
-                )
+            Some(given) => Owners::of_entries(given).ok_or_else(|| {
+                ErrorResponse::beyond(path, "set `metadata.managedFields` in another format")
             })?,
             None => stored.owners.clone(),
         };

@@ -68,6 +68,7 @@ fn ownership() -> Vec<Case> {
                 ),
             ],
         ),
+        takeover(),
         case(
             "apply shares what is equal",
             [
@@ -201,6 +202,33 @@ fn ownership() -> Vec<Case> {
             ],
         ),
     ]
+}
+
+/// The entry of an update becomes one of an apply, as client-go's csaupgrade does it.
+fn takeover() -> Case {
+    let fields = json!({
+        "f:metadata": {"f:labels": {".": {}, "f:a": {}}},
+        "f:spec": {".": {}, "f:order": {}, "f:size": {}, "f:tags": {".": {}, "v:\"x\"": {}}},
+    });
+    let entry = json!({
+        "manager": "b", "operation": "Apply", "apiVersion": "crew.example.com/v1",
+        "time": "2026-01-01T00:00:00Z", "fieldsType": "FieldsV1", "fieldsV1": fields,
+    });
+    let spec = json!({"order": "sail", "size": 1, "tags": ["x"]});
+    let mut hook = captain(spec.clone());
+    hook["metadata"]["labels"] = json!({"a": "1"});
+    case(
+        "an apply takes over an update",
+        [
+            post("captains?fieldManager=a", hook.clone()),
+            merge(
+                "captains/hook?fieldManager=b",
+                json!({"metadata": {"resourceVersion": "{rv}", "managedFields": [entry]}}),
+            ),
+            apply("captains/hook", "b", hook),
+            apply("captains/hook", "b", captain(json!({"order": "sail"}))),
+        ],
+    )
 }
 
 fn lists() -> Vec<Case> {

@@ -1,0 +1,132 @@
+//! Test that the fields of an earlier operator are taken over.
+
+use std::{sync::Arc, time::Duration};
+
+use k8s_openapi::{
+    api::core::v1::ConfigMap, apimachinery::pkg::apis::meta::v1::ManagedFieldsEntry,
+};
+use kbr_testing::{FakeApi, eventually};
+use kube::{
+    Api, Resource as _,
+    api::{ObjectMeta, PostParams},
+};
+use manager::{Action, Context, Manager};
+
+use crate::support::{Captain, Running, SOON, captain, options};
+
+/// A child with these keys.
+fn child(captain: &Captain, keys: &[&str]) -> ConfigMap {
+    let data = keys.iter().map(|key| ((*key).to_owned(), "1".to_owned()));
+    ConfigMap {
+        metadata: ObjectMeta {
+            name: Some("map".to_owned()),
+            owner_references: Some(vec![captain.controller_owner_ref(&()).unwrap()]),
+            ..ObjectMeta::default()
+        },
+        data: Some(data.collect()),
+        ..ConfigMap::default()
+    }
+}
+
+/// A captain with a child, which the field manager `manager` has created with the keys `ship` and `mate`.
+async fn created_in_go() -> FakeApi {
+    let api = FakeApi::new();
+    api.put(&captain("hook", ""));
+    let hook: Captain = api.get("default", "hook").unwrap();
+    let params = PostParams {
+        field_manager: Some("manager".to_owned()),
+        ..PostParams::default()
+    };
+    let maps = Api::<ConfigMap>::default_namespaced(api.client());
+    maps.create(&params, &child(&hook, &["ship", "mate"]))
+        .await
+        .unwrap();
+    api
+}
+
+/// Runs an operator whose controller applies these keys, until `state` holds.
+async fn run(api: &FakeApi, keys: &'static [&'static str], from: &str, state: impl Fn() -> bool) {
+    let mut manager: Manager = api.manager_with(options());
+    if !from.is_empty() {
+        manager.take_over(from);
+    }
+    manager
+        .controller::<Captain>("captain")
+        .owns::<ConfigMap>()
+        .reconcile(async |captain: Arc<Captain>, cx: Context<Captain>| {
+            cx.apply(&child(&captain, keys)).await?;
+            Ok(Action::await_change())
+        });
+    let before = api.requests().len();
+    let running = Running::start(manager);
+    let look = async || {
+        let requests = api.requests();
+        let mut since = requests.iter().skip(before);
+        Ok((since.any(|it| it.starts_with("PATCH")) && state()).then_some(()))
+    };
+    eventually(SOON, "an apply", look).await.unwrap();
+    // Another reconcile would write again.
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    running.stop().await.unwrap();
+}
+
+/// The keys of the child, and the field managers of its entries with their operations.
+async fn keys_and_owners(api: &FakeApi) -> (Vec<String>, Vec<String>) {
+    let maps = Api::<ConfigMap>::default_namespaced(api.client());
+    let map = maps.get("map").await.unwrap();
+    let entries = map.metadata.managed_fields.unwrap();
+    let owner = |entry: &ManagedFieldsEntry| {
+        let (name, operation) = (entry.manager.as_deref(), entry.operation.as_deref());
+        format!("{} {}", name.unwrap(), operation.unwrap())
+    };
+    let keys = map.data.unwrap().into_keys().collect();
+    (keys, entries.iter().map(owner).collect())
+}
+
+fn version(api: &FakeApi) -> Option<String> {
+    let map: Option<ConfigMap> = api.get("default", "map");
+    map?.metadata.resource_version
+}
+
+#[tokio::test]
+async fn a_field_of_the_earlier_operator_is_removed_once_it_is_not_applied() {
+    let api = created_in_go().await;
+    let has_mate = || {
+        let map: ConfigMap = api.get("default", "map").unwrap();
+        map.data.unwrap().contains_key("mate")
+    };
+    run(&api, &["ship"], "manager", || !has_mate()).await;
+    let (keys, owners) = keys_and_owners(&api).await;
+    assert_eq!(keys, ["ship"]);
+    assert_eq!(owners.len(), 1, "{owners:?}");
+    assert!(owners[0].ends_with("/captain Apply"), "{owners:?}");
+}
+
+#[tokio::test]
+async fn a_takeover_of_the_same_fields_is_one_write_and_is_not_repeated() {
+    let api = created_in_go().await;
+    let created = version(&api);
+    run(&api, &["ship", "mate"], "manager", || {
+        version(&api) != created
+    })
+    .await;
+    let patches = |api: &FakeApi| {
+        let requests = api.requests();
+        requests.iter().filter(|it| it.starts_with("PATCH")).count()
+    };
+    assert_eq!(patches(&api), 2, "{:#?}", api.requests());
+    let taken_over = version(&api);
+    run(&api, &["ship", "mate"], "manager", || true).await;
+    assert_eq!(patches(&api), 3, "{:#?}", api.requests());
+    assert_eq!(version(&api), taken_over);
+}
+
+#[tokio::test]
+async fn a_child_is_shared_with_a_field_manager_that_is_not_taken_over() {
+    let api = created_in_go().await;
+    let created = version(&api);
+    run(&api, &["ship"], "another", || version(&api) != created).await;
+    let (keys, owners) = keys_and_owners(&api).await;
+    assert_eq!(keys, ["mate", "ship"]);
+    assert!(owners.contains(&"manager Update".to_owned()), "{owners:?}");
+}
