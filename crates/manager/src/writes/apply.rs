@@ -14,7 +14,7 @@ use crate::{
     controller::core::Core,
     key::Key,
     writes::{
-        child::{prepare, prepare_unowned},
+        child::{place, prepare, prepare_at, prepare_unowned},
         gone::found,
         kind::KindData,
         known::Known,
@@ -32,9 +32,10 @@ pub(crate) async fn apply<K: Object, C: Object>(
 ) -> anyhow::Result<Arc<C>> {
     let kind = KindData::of::<C>();
     ensure_named(&kind, child.meta())?;
-    let (key, serialized) = prepare(owner, &kind, child)?;
-    ensure_selected(core, child, &key)?;
+    let (key, meta) = place(owner, &kind, child.meta())?;
     let known = Known::<C>::of(core, &key);
+    let serialized = prepare_at(owner, &kind, child, (&key, meta), known.meta())?;
+    ensure_selected(core, child, &key)?;
     let target = if known.is_certain() {
         Target::child(owner, kind.name(), &key, known.meta())?
     } else {

@@ -17,9 +17,22 @@ pub(crate) fn prepare<K: Object, C: Resource + Serialize>(
     kind: &KindData,
     child: &C,
 ) -> anyhow::Result<(Key, Serialized)> {
-    let (key, mut meta) = place(owner, kind, child.meta())?;
-    own(owner, &mut meta, &format!("{} `{key}`", kind.name()))?;
-    Ok((key, Serialized::new(kind, child, meta)?))
+    let (key, meta) = place(owner, kind, child.meta())?;
+    let serialized = prepare_at(owner, kind, child, (&key, meta), None)?;
+    Ok((key, serialized))
+}
+
+/// The child to send that has this key and this metadata with its namespace. `there` is the metadata of the existing child, as
+/// far as that is known.
+pub(crate) fn prepare_at<K: Object, C: Resource + Serialize>(
+    owner: &K,
+    kind: &KindData,
+    child: &C,
+    (key, mut meta): (&Key, ObjectMeta),
+    there: Option<&ObjectMeta>,
+) -> anyhow::Result<Serialized> {
+    own(owner, &mut meta, there, &format!("{} `{key}`", kind.name()))?;
+    Ok(Serialized::new(kind, child, meta)?)
 }
 
 /// The key of an object that gets no owner, and the object to send. Without a namespace, it gets that of `near`.
@@ -33,7 +46,7 @@ pub(crate) fn prepare_unowned<K: Object, C: Resource + Serialize>(
 }
 
 /// The key of an object, and its metadata with a namespace, by default that of `near`.
-fn place<K: Object>(
+pub(crate) fn place<K: Object>(
     near: &K,
     kind: &KindData,
     meta: &ObjectMeta,
@@ -56,7 +69,15 @@ fn place<K: Object>(
 }
 
 /// Makes `owner` the controller owner of the child with this metadata.
-fn own<K: Object>(owner: &K, child: &mut ObjectMeta, what: &str) -> anyhow::Result<()> {
+///
+/// An apply replaces a reference as a whole. So that the child goes on to delay the foreground deletion of its owner, as
+/// references that controller-runtime has set do, the reference keeps `blockOwnerDeletion` as it is `there`.
+fn own<K: Object>(
+    owner: &K,
+    child: &mut ObjectMeta,
+    there: Option<&ObjectMeta>,
+    what: &str,
+) -> anyhow::Result<()> {
     anyhow::ensure!(
         !namespaced::<K>() || child.namespace == owner.meta().namespace,
         "{} `{}` cannot own {what}: an owner with a namespace owns only what is in it\n\
@@ -65,8 +86,13 @@ fn own<K: Object>(owner: &K, child: &mut ObjectMeta, what: &str) -> anyhow::Resu
         Key::of(owner),
     );
     let reference = owner.controller_owner_ref(&());
-    let reference =
+    let mut reference =
         reference.with_context(|| format!("an owner without name or uid cannot own {what}"))?;
+    let mut theirs = there
+        .iter()
+        .flat_map(|there| there.owner_references.iter().flatten());
+    let same = theirs.find(|it| it.uid == reference.uid);
+    reference.block_owner_deletion = same.and_then(|it| it.block_owner_deletion);
     let owners = child.owner_references.get_or_insert_default();
     if !owners.iter().any(|owner| owner.uid == reference.uid) {
         owners.push(reference);

@@ -54,7 +54,9 @@ async fn run(api: &FakeApi, keys: &'static [&'static str], from: &str, state: im
         .controller::<Captain>("captain")
         .owns::<ConfigMap>()
         .reconcile(async |captain: Arc<Captain>, cx: Context<Captain>| {
-            cx.apply(&child(&captain, keys)).await?;
+            let mut child = child(&captain, keys);
+            child.metadata.owner_references = None;
+            cx.apply(&child).await?;
             Ok(Action::await_change())
         });
     let before = api.requests().len();
@@ -129,4 +131,18 @@ async fn a_child_is_shared_with_a_field_manager_that_is_not_taken_over() {
     let (keys, owners) = keys_and_owners(&api).await;
     assert_eq!(keys, ["mate", "ship"]);
     assert!(owners.contains(&"manager Update".to_owned()), "{owners:?}");
+}
+
+#[tokio::test]
+async fn a_child_of_the_operator_in_go_still_delays_the_deletion_of_its_owner() {
+    let api = created_in_go().await;
+    let mut map: ConfigMap = api.get("default", "map").unwrap();
+    let owners = map.metadata.owner_references.as_mut().unwrap();
+    owners[0].block_owner_deletion = Some(true);
+    api.put(&map);
+    let created = version(&api);
+    run(&api, &["ship"], "manager", || version(&api) != created).await;
+    let map: ConfigMap = api.get("default", "map").unwrap();
+    let owners = map.metadata.owner_references.unwrap();
+    assert_eq!(owners[0].block_owner_deletion, Some(true));
 }
