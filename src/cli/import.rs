@@ -1,5 +1,6 @@
 //! `kbr import`: a project from one of kubebuilder or operator-sdk.
 
+mod check;
 mod files;
 mod messages;
 
@@ -32,13 +33,22 @@ use kbr_scaffold::workdir;
 /// controllers and webhooks with the permissions of the Go files, samples, names, and what the Deployment needs. Each reconciler in Go
 /// becomes a comment in the Rust file that replaces it. Runs nothing, and changes nothing in DIR.
 ///
+/// With `--check`, in the new project, compares it with the cluster where the operator in Go runs.
+///
 ///     kbr import ../captains --directory ../captains-rs
+///     kbr import --check
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct Args {
     /// Folder of the project in Go
-    #[arg(value_name = "DIR")]
-    from: PathBuf,
+    #[arg(value_name = "DIR", required_unless_present = "check")]
+    from: Option<PathBuf>,
+    /// Write nothing, but look at the cluster of the current context: what would go wrong if this project took over, and what to do
+    ///
+    /// Compares the Lease, the selector of the Deployment, finalizers, owners of fields, CRDs and webhooks, with kubectl. Run it in
+    /// the new project, before you deploy. Fails if anything would go wrong.
+    #[arg(long, conflicts_with_all = ["from", "directory", "project_name", "dry_run", "force", "yes"])]
+    check: bool,
     /// Folder of the new project; created if it is missing
     #[arg(long, value_name = "PATH", default_value = ".")]
     directory: PathBuf,
@@ -56,16 +66,19 @@ pub struct Args {
 /// # Errors
 /// As [`write::run`].
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    write::run(plan(args).map(Some))
+    match &args.from {
+        Some(from) if !args.check => write::run(plan(args, from).map(Some)),
+        _ => check::run(),
+    }
 }
 
-fn plan(args: &Args) -> anyhow::Result<Plan> {
-    let found = golang::read(&files::read(&args.from)?)
-        .with_context(|| format!("cannot import `{}`", args.from.display()))?;
+fn plan(args: &Args, from: &Path) -> anyhow::Result<Plan> {
+    let found = golang::read(&files::read(from)?)
+        .with_context(|| format!("cannot import `{}`", from.display()))?;
     let current = env::current_dir().context("cannot find the current folder")?;
     let root = current.join(&args.directory);
     let root = root.canonicalize().unwrap_or(root);
-    check_beside(&root, &args.from)?;
+    check_beside(&root, from)?;
     if root.exists() {
         trust::check_existing(&root)?;
     }

@@ -109,6 +109,7 @@ fn the_deployment_can_take_over_from_the_one_in_go() {
         &[
             "const LEASE: &str = \"3f7a1c2e.example.com\";\n",
             ".get_or_insert_with(|| LEASE.to_owned());\n",
+            "    manager.take_over(\"manager\");\n    manager.take_over(\"harbour\");\n",
         ],
     );
     has(

@@ -37,6 +37,7 @@ mod samples;
 mod source_map;
 mod sources;
 mod stored;
+pub mod takeover;
 mod unselective;
 mod version_skew;
 mod webhook;

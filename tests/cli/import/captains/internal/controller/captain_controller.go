@@ -12,5 +12,5 @@ type CaptainReconciler struct {
 
 // Reconcile moves one captain on.
 func (r *CaptainReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
-	return ctrl.Result{}, nil
+	return ctrl.Result{}, r.Patch(ctx, berth(req), client.Apply, client.FieldOwner("harbour"), client.ForceOwnership)
 }
