@@ -73,6 +73,7 @@ soak: control-plane libfaketime ## Run the long fault tests, and the tests with 
 	IPPOOL_ROUNDS=100 cargo test --all-features --test projects ippool
 	cargo run --quiet --workspace --all-features --example crds -- all
 	tests/certmanager/run
+	tests/handover/run
 
 bench: control-plane ## Measure kbr and a generated operator, without pass or fail
 	tests/bench/run
