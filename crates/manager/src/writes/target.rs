@@ -81,11 +81,11 @@ impl<'a, K: Object> Target<'a, K> {
         }
     }
 
-    /// The uid that the object has if it may exist, as far as that is known.
-    fn existing(&self) -> Option<Option<&str>> {
+    /// Whether the object may exist, as far as that is known, and the uid that it then has, if that is known.
+    fn existing(&self) -> (bool, Option<&str>) {
         match self {
-            Self::Any(_) => Some(None),
-            Self::Child(_, uid) => uid.as_deref().map(Some),
+            Self::Any(_) => (true, None),
+            Self::Child(_, uid) => (uid.is_some(), uid.as_deref()),
         }
     }
 
@@ -125,7 +125,8 @@ impl<'a, K: Object> Target<'a, K> {
         C: Resource + Clone + Debug + DeserializeOwned,
     {
         let params = core.patch_params();
-        if let Some(uid) = self.existing() {
+        let (may_exist, uid) = self.existing();
+        if may_exist {
             core.predecessors.take_over(api, key, uid, &params).await?;
         }
         let condition = match self {

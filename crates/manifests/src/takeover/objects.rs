@@ -112,11 +112,11 @@ fn children(project: &Successor<'_>) -> BTreeSet<String> {
     let role = format!("{}-manager-role", project.name);
     let roles = ["ClusterRole", "Role"].into_iter();
     let roles = roles.flat_map(|kind| project.of_kind(kind));
-    let rules = roles
+    let allowed = roles
         .filter(|it| name(it) == role)
         .flat_map(|role| list(&role["rules"]));
     let mut found = BTreeSet::new();
-    for rule in rules.filter(|rule| list(&rule["verbs"]).any(|it| it == "patch" || it == "*")) {
+    for rule in allowed.filter(|rule| list(&rule["verbs"]).any(|it| it == "patch" || it == "*")) {
         for group in list(&rule["apiGroups"]).filter_map(Value::as_str) {
             for resource in list(&rule["resources"]).filter_map(Value::as_str) {
                 let full = match group {

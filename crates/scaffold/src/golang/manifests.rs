@@ -79,15 +79,7 @@ pub fn manager(files: &Files) -> Manager {
         return Manager::default();
     };
     let spec = &deployment["spec"];
-    let containers = spec["template"]["spec"]["containers"]
-        .as_array()
-        .into_iter()
-        .flatten();
-    let container = containers
-        .clone()
-        .find(|it| it["name"] == "manager")
-        .or(containers.clone().next());
-    let container = container.unwrap_or(&Value::Null);
+    let container = container(&spec["template"]["spec"]);
     let list = |key: &str| container[key].as_array().into_iter().flatten();
     let flags = list("args").filter_map(Value::as_str);
     let is_usual_flag = |flag: &&str| USUAL.contains(&flag.split('=').next().unwrap_or_default());
@@ -113,6 +105,14 @@ pub fn manager(files: &Files) -> Manager {
             .cloned(),
         replicas: spec["replicas"].as_u64().filter(|replicas| *replicas != 1),
     }
+}
+
+/// The container of the operator in a Pod: the one that kubebuilder calls `manager`, or the first.
+fn container(pod: &Value) -> &Value {
+    let containers = pod["containers"].as_array().map_or(&[][..], Vec::as_slice);
+    let mut named = containers.iter().filter(|it| it["name"] == "manager");
+    let found = named.next().or(containers.first());
+    found.unwrap_or(&Value::Null)
 }
 
 /// Files below `config` that kubebuilder writes, or whose contents are taken over: folders, and the ends of names.

@@ -65,6 +65,10 @@ fn union(mut one: Value, other: &Value) -> Value {
 }
 
 #[cfg(test)]
+#[allow(
+    clippy::needless_pass_by_value,
+    reason = "literals read better without references"
+)]
 mod tests {
     use super::*;
 
