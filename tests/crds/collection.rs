@@ -68,7 +68,7 @@ fn nodes(value: &Value) -> usize {
 /// All CRDs, by name.
 ///
 /// # Panics
-/// There is no archive, or something in it is not a CRD.
+/// The archive is missing, or something in it is not a CRD.
 pub fn read() -> Vec<Entry> {
     let path = env::var_os("KBR_CRDS").map_or_else(
         || super::repository().join("../shared/crds.tar.gz"),

@@ -121,7 +121,7 @@ fn folder() -> PathBuf {
 /// The `kbr` beside this program.
 ///
 /// # Panics
-/// There is none.
+/// If it is missing.
 fn kbr() -> PathBuf {
     let here = env::current_exe().expect("a path");
     let target = here.ancestors().nth(2).expect("a target folder");

@@ -175,6 +175,24 @@ impl Hooks {
         }
     }
 
+    /// The conversions of a manager alone, if it has any. They send no requests, so any client does.
+    #[must_use]
+    pub fn converting(manager: &Manager, client: Client) -> Option<Self> {
+        let convert = manager.webhooks.get(CONVERT)?.clone();
+        Some(Self {
+            webhooks: [(CONVERT.to_owned(), convert)].into(),
+            client,
+            metrics: manager.metrics.clone(),
+        })
+    }
+
+    /// The response to a `ConversionReview`; `None` if nothing is converted, or a conversion waits, as none does.
+    #[must_use]
+    pub fn convert(&self, review: &Value) -> Option<String> {
+        let (_, body) = self.answer(CONVERT, review).now_or_never()??;
+        Some(body)
+    }
+
     /// All of them, apart from conversion.
     #[must_use]
     pub fn all(&self) -> Vec<Hook> {
@@ -204,26 +222,6 @@ impl Hooks {
         let reply = (registered.webhook)(call).await;
         Some((reply.status, reply.body))
     }
-}
-
-/// What answers a `ConversionReview`, as this manager does while it runs; `None` if it converts nothing. A conversion neither
-/// waits nor sends requests, so any client does.
-#[must_use]
-pub fn conversions(
-    manager: &Manager,
-    client: Client,
-) -> Option<impl Fn(&Value) -> Option<String> + Send + Sync + use<>> {
-    let webhook = manager.webhooks.get(CONVERT)?.webhook.clone();
-    let metrics = manager.metrics.webhook(CONVERT);
-    Some(move |review: &Value| {
-        let call = Call {
-            body: Arc::new(review.to_string().into_bytes().into()),
-            budget: Arc::new(Budget::all()),
-            client: client.clone(),
-            metrics: metrics.clone(),
-        };
-        Some(webhook(call).now_or_never()?.body)
-    })
 }
 
 /// The paths of the webhooks that the API server calls for objects of `kind`, as an `AdmissionReview` has it: first the

@@ -1,4 +1,4 @@
-//! `kbr import --check`: what stands between a running operator and the project that takes over from it.
+//! `kbr import --check`: what prevents a project from taking over from a running operator.
 
 mod definitions;
 mod leading;
@@ -112,7 +112,7 @@ pub fn check(project: &Successor<'_>, get: Get<'_>) -> anyhow::Result<Vec<Line>>
     Ok(lines)
 }
 
-/// A text in the metadata of an object; empty if there is none.
+/// A text in the metadata of an object; empty if it is missing.
 fn meta<'a>(object: &'a Value, field: &str) -> &'a str {
     object["metadata"][field].as_str().unwrap_or_default()
 }

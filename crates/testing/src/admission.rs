@@ -4,10 +4,7 @@ use manager::{Manager, Object, harness};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::{FakeApi, server::json_patch};
-
-/// The path of conversions.
-const CONVERT: &str = "/convert";
+use super::{FakeApi, conversion::Conversions, server::json_patch};
 
 /// The result of an admission request.
 #[derive(Clone, Debug)]
@@ -87,6 +84,7 @@ impl FakeApi {
     ///
     /// # Panics
     /// If no conversion is registered.
+    #[expect(clippy::unused_async, reason = "published so, like the others here")]
     pub async fn convert(
         &self,
         register: impl FnOnce(&mut Manager),
@@ -94,16 +92,9 @@ impl FakeApi {
         version: &str,
     ) -> anyhow::Result<Vec<Value>> {
         let manager = self.registered(register);
-        let review = json!({
-            "apiVersion": "apiextensions.k8s.io/v1", "kind": "ConversionReview",
-            "request": { "uid": "u", "desiredAPIVersion": version, "objects": objects },
-        });
-        let answer = ask(&manager, CONVERT, &review).await;
-        let mut answer = answer.expect("a conversion is registered");
-        let result = &answer["result"];
-        let message = result["message"].as_str().unwrap_or_default();
-        anyhow::ensure!(result["status"] == "Success", "{message}");
-        Ok(serde_json::from_value(answer["convertedObjects"].take())?)
+        let conversions = Conversions::of(&manager).expect("a conversion is registered");
+        let converted = conversions.convert(objects, version);
+        converted.map_err(anyhow::Error::msg)
     }
 
     fn registered(&self, register: impl FnOnce(&mut Manager)) -> Manager {

@@ -2,7 +2,7 @@
 
 use std::{fmt, sync::Arc};
 
-use manager::{Manager, harness};
+use manager::{Manager, harness::Hooks};
 use serde_json::{Value, json};
 
 use super::FakeApi;
@@ -25,13 +25,17 @@ impl fmt::Debug for Conversions {
 impl Conversions {
     /// Those of a manager, if it has any. They do not keep its API server.
     pub(crate) fn of(manager: &Manager) -> Option<Self> {
-        let answer = harness::conversions(manager, FakeApi::new().client())?;
+        let hooks = Hooks::converting(manager, FakeApi::new().client())?;
         Some(Self(Arc::new(move |objects, version| {
             let review = json!({
                 "apiVersion": "apiextensions.k8s.io/v1", "kind": "ConversionReview",
                 "request": { "uid": "u", "desiredAPIVersion": version, "objects": objects },
             });
-            read(&answer(&review).ok_or("the conversion waits for something")?)
+            read(
+                &hooks
+                    .convert(&review)
+                    .ok_or("the conversion waits for something")?,
+            )
         })))
     }
 

@@ -62,22 +62,25 @@ impl FakeApi {
     /// # Panics
     /// If it is to be stored in another version, and cannot be converted.
     pub(crate) fn write(&self, path: &Path, object: Value) {
-        let (home, converted) = self.change_quietly(|objects| {
-            let home = objects.home(path);
-            (home.clone(), objects.completed_at(object, path, &home))
+        let (stored_at, converted) = self.change_quietly(|objects| {
+            let stored_at = objects.stored_path(path);
+            (
+                stored_at.clone(),
+                objects.completed_at(object, path, &stored_at),
+            )
         });
         let object =
             converted.unwrap_or_else(|error| panic!("cannot write {path}: {}", error.message()));
-        if let Ok(Some(object)) = self.passed(&home, Some(object)) {
-            self.change(|objects| objects.put(&home, object));
+        if let Ok(Some(object)) = self.passed(&stored_at, Some(object)) {
+            self.change(|objects| objects.put(&stored_at, object));
         }
     }
 
     /// Deletes an object, unless that is rejected.
     pub(crate) fn remove(&self, path: &Path) {
-        let home = self.change_quietly(|objects| objects.home(path));
-        if self.passed(&home, None).is_ok() {
-            self.change(|objects| objects.delete_now(&home));
+        let stored_at = self.change_quietly(|objects| objects.stored_path(path));
+        if self.passed(&stored_at, None).is_ok() {
+            self.change(|objects| objects.delete_now(&stored_at));
         }
     }
 

@@ -107,15 +107,15 @@ impl Objects {
         if call.method == Method::POST && call.path.plural.ends_with("reviews") {
             return Ok((StatusCode::CREATED, call.body.clone()));
         }
-        if let Some(home) = self.elsewhere(&call.path) {
-            return self.handle_elsewhere(call, home);
+        if let Some(home) = self.converted_path(&call.path) {
+            return self.handle_converted(call, home);
         }
         self.only_version(&call.path)?;
-        self.handle_here(call)
+        self.handle_stored(call)
     }
 
     /// Handles a request in the version in which its objects are stored.
-    fn handle_here(&mut self, call: &Call) -> Answer {
+    fn handle_stored(&mut self, call: &Call) -> Answer {
         let kind = self.known(call)?;
         let (path, one) = (&call.path, !call.path.name.is_empty());
         match call.method {

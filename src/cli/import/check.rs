@@ -39,11 +39,11 @@ pub fn run() -> anyhow::Result<()> {
     let wrong = lines.iter().filter(|it| it.level == Level::Wrong).count();
     if wrong > 0 {
         let text = format!(
-            "the operator cannot take over yet: {wrong} of {} looks found something wrong",
+            "the operator cannot take over yet: {wrong} of {} checks failed",
             lines.len()
         );
         return Err(Diagnostic::new(text)
-            .help("do what stands below each, and check again")
+            .help("follow the advice below each, then check again")
             .into());
     }
     Ok(())
@@ -67,7 +67,7 @@ fn kubectl() -> Command {
     kubectl
 }
 
-/// Objects of the cluster of the current context; none if there is none of that name.
+/// Objects in the cluster of the current context; none if that name is missing.
 fn get(arguments: &[&str]) -> anyhow::Result<Vec<Value>> {
     let mut kubectl = kubectl();
     kubectl.args(["get", "--ignore-not-found", "--output=json"]);

@@ -110,7 +110,7 @@ impl Objects {
     /// An object as it is sent.
     pub(crate) fn whole(&self, path: &Path) -> Option<Value> {
         let path = path.object();
-        let stored = self.stored.get(&self.home(&path))?;
+        let stored = self.stored.get(&self.stored_path(&path))?;
         // What cannot be converted is an error of the write itself.
         self.shown_at(&stored.whole(), &path).ok()
     }

@@ -74,13 +74,13 @@ impl Objects {
     /// Starts a watch: its first events, and the version that it continues from.
     pub(crate) fn watch(&self, call: &Call) -> Result<(Vec<Value>, Watch), ErrorResponse> {
         self.known(call)?;
-        let home = self.elsewhere(&call.path);
-        if home.is_none() {
+        let stored_at = self.converted_path(&call.path);
+        if stored_at.is_none() {
             self.only_version(&call.path)?;
         }
         let shown_at = call.path.clone();
         let mut call = call.clone();
-        call.path = home.unwrap_or(call.path);
+        call.path = stored_at.unwrap_or(call.path);
         if !call.path.name.is_empty() {
             return Err(ErrorResponse::beyond(
                 &call.path,

@@ -22,7 +22,7 @@ impl Objects {
     }
 
     /// The path under which the object at this path is stored, if that is in another version, and this server can convert it.
-    pub(super) fn elsewhere(&self, path: &Path) -> Option<Path> {
+    pub(super) fn converted_path(&self, path: &Path) -> Option<Path> {
         let (version, by_webhook) = self.kinds.stored_version(path)?;
         if by_webhook && self.conversions.is_none() {
             return None;
@@ -35,8 +35,8 @@ impl Objects {
     }
 
     /// The path under which the object at this path is stored.
-    pub(crate) fn home(&self, path: &Path) -> Path {
-        self.elsewhere(path).unwrap_or_else(|| path.clone())
+    pub(crate) fn stored_path(&self, path: &Path) -> Path {
+        self.converted_path(path).unwrap_or_else(|| path.clone())
     }
 
     /// This path in the other versions of its kind, if this server can convert to them.
@@ -47,8 +47,8 @@ impl Objects {
             root: format!("/apis/{}/{version}", path.group()),
             ..path.clone()
         });
-        let home = self.home(path);
-        let others = paths.filter(|other| other != path && self.home(other) == home);
+        let stored_at = self.stored_path(path);
+        let others = paths.filter(|other| other != path && self.stored_path(other) == stored_at);
         others.collect()
     }
 
@@ -57,7 +57,7 @@ impl Objects {
     /// # Errors
     /// If it cannot be converted.
     pub(crate) fn read(&self, path: &Path) -> Result<Option<Value>, ErrorResponse> {
-        let found = self.get(&self.home(path));
+        let found = self.get(&self.stored_path(path));
         found.map(|object| self.shown_at(object, path)).transpose()
     }
 
@@ -78,16 +78,16 @@ impl Objects {
         &self,
         mut object: Value,
         path: &Path,
-        home: &Path,
+        stored_at: &Path,
     ) -> Result<Value, ErrorResponse> {
-        if path == home {
+        if path == stored_at {
             return Ok(object);
         }
         let kind = self.kinds.of(path);
         if let Some(schema) = kind.as_ref().and_then(|kind| kind.schema.as_ref()) {
             schema::complete(&mut object, schema);
         }
-        self.shown_at(&object, home)
+        self.shown_at(&object, stored_at)
     }
 
     /// Objects in the version of this path.
@@ -131,18 +131,18 @@ impl Objects {
         Ok(converted)
     }
 
-    /// Handles a request in a version in which its objects are not stored; `home` is its path in the other one.
-    pub(super) fn handle_elsewhere(&mut self, call: &Call, home: Path) -> Answer {
+    /// Handles a request in a version in which its objects are not stored; `stored_at` is its path in the one in which they are.
+    pub(super) fn handle_converted(&mut self, call: &Call, stored_at: Path) -> Answer {
         if [Method::POST, Method::PUT, Method::PATCH].contains(&call.method) {
-            return self.write_elsewhere(call, &home);
+            return self.write_converted(call, &stored_at);
         }
         self.known(call)?;
-        let at_home = Call {
-            path: home,
+        let as_stored = Call {
+            path: stored_at,
             ..call.clone()
         };
-        let (status, mut body) = self.handle_here(&at_home)?;
-        let is_other = |value: &Value| value["apiVersion"] == at_home.path.api_version();
+        let (status, mut body) = self.handle_stored(&as_stored)?;
+        let is_other = |value: &Value| value["apiVersion"] == as_stored.path.api_version();
         if body["items"].is_array() && is_other(&body) {
             let items: Vec<Value> =
                 serde_json::from_value(body["items"].take()).unwrap_or_default();
@@ -155,25 +155,25 @@ impl Objects {
     }
 
     /// Writes an object that is stored in another version.
-    fn write_elsewhere(&mut self, call: &Call, home: &Path) -> Answer {
+    fn write_converted(&mut self, call: &Call, stored_at: &Path) -> Answer {
         let mut path = call.path.object();
         if path.name.is_empty() {
             let name = call.body["metadata"]["name"].as_str();
             name.unwrap_or_default().clone_into(&mut path.name);
         }
-        let at_home = |path: &Path| Path {
-            root: home.root.clone(),
+        let as_stored = |path: &Path| Path {
+            root: stored_at.root.clone(),
             ..path.clone()
         };
         let mut view = self.without_history();
-        let before = view.stored.remove(&at_home(&path));
+        let before = view.stored.remove(&as_stored(&path));
         if let Some(before) = &before {
             let object = self.shown_at(&before.object, &path)?;
             let owners = before.owners.clone();
             view.stored.insert(path.clone(), Stored { object, owners });
         }
-        let (status, mut body) = view.handle_here(call)?;
-        let is_here = |path: &Path| path.root == call.path.root && path.same_kind(home);
+        let (status, mut body) = view.handle_stored(call)?;
+        let is_here = |path: &Path| path.root == call.path.root && path.same_kind(stored_at);
         let here: Vec<Path> = view
             .stored
             .keys()
@@ -184,24 +184,22 @@ impl Objects {
             let Some(Stored { object, owners }) = view.stored.remove(&path) else {
                 continue;
             };
-            let home = at_home(&path);
+            let stored_at = as_stored(&path);
             let is_written = view.changes.iter().any(|change| change.path == path);
             let stored = match &before {
                 Some(before) if !is_written => before.clone(),
                 _ => Stored {
-                    object: self.shown_at(&object, &home)?,
+                    object: self.shown_at(&object, &stored_at)?,
                     owners,
                 },
             };
             // What the server answers is what it has stored.
-            if call.accept.is_empty() || body["apiVersion"] == call.path.api_version() {
-                body = call.shown(self.shown_at(&stored.whole(), &path)?);
-            }
-            view.stored.insert(home, stored);
+            body = call.shown(self.shown_at(&stored.whole(), &path)?);
+            view.stored.insert(stored_at, stored);
         }
         for change in &mut view.changes {
             if is_here(&change.path) {
-                *change = self.at_home(change, at_home(&change.path), before.as_ref())?;
+                *change = self.as_stored(change, as_stored(&change.path), before.as_ref())?;
             }
         }
         self.stored = view.stored;
@@ -211,7 +209,7 @@ impl Objects {
     }
 
     /// A change in the version that is stored.
-    fn at_home(
+    fn as_stored(
         &self,
         change: &Change,
         path: Path,

@@ -32,16 +32,18 @@ impl World {
             let Some(shown) = self.api.stored(&path) else {
                 continue;
             };
-            let home = self.api.change_quietly(|objects| objects.home(&path));
-            let Some(now) = self.api.stored(&home) else {
+            let stored_at = self
+                .api
+                .change_quietly(|objects| objects.stored_path(&path));
+            let Some(now) = self.api.stored(&stored_at) else {
                 continue;
             };
             let back = self
                 .api
-                .change_quietly(|objects| objects.completed_at(shown, &path, &home));
+                .change_quietly(|objects| objects.completed_at(shown, &path, &stored_at));
             let back =
                 back.unwrap_or_else(|error| panic!("cannot write {path}: {}", error.message()));
-            self.api.write(&home, restored(&now, back));
+            self.api.write(&stored_at, restored(&now, back));
             self.rest_again().await?;
         }
         Ok(())

@@ -167,7 +167,7 @@ fn prepared(mut scenario: Scenario) -> anyhow::Result<(Scenario, Vec<String>)> {
         }
     }
     for (path, _) in &mut scenario.objects {
-        *path = api.change_quietly(|objects| objects.home(path));
+        *path = api.change_quietly(|objects| objects.stored_path(path));
     }
     anyhow::ensure!(
         !scenario.objects.is_empty(),
@@ -198,9 +198,9 @@ fn add_sample(
     object: Value,
     notes: &mut Vec<String>,
 ) {
-    let home = api.change_quietly(|objects| objects.home(&path));
+    let stored_at = api.change_quietly(|objects| objects.stored_path(&path));
     let mut kinds = kinds.iter();
-    if !kinds.any(|kind| *kind.api_version == *home.api_version()) {
+    if !kinds.any(|kind| *kind.api_version == *stored_at.api_version()) {
         let version = path.version();
         let why = format!("no conversion from {version} is registered");
         notes.push(format!("the sample {path} is left out: {why}"));

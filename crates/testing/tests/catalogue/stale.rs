@@ -95,7 +95,7 @@ fn a_new_object_of_the_same_name_counts_as_the_old_one() {
     pair(register::<true>, register::<false>);
 }
 
-/// Looks for what it cleans up where a watch has yet to deliver it: no answer has told that it was stored.
+/// Looks for what it cleans up where a watch has yet to deliver it: the answer that it was stored is lost.
 #[test]
 fn the_clean_up_does_not_see_what_was_written_without_an_answer() {
     async fn cleanup<const BUGGY: bool>(ship: Arc<Ship>, cx: Context<Ship>) -> Reconciled {
