@@ -29,6 +29,7 @@ mod replicas;
 mod rest;
 mod run;
 mod scenario;
+mod slow;
 mod state;
 mod story;
 #[cfg(test)]

@@ -175,7 +175,8 @@ impl Replica {
     /// Begins a call of a service: its number, and the faults that happen at it.
     async fn begin_call(&self, action: &str) -> anyhow::Result<(usize, Vec<What>)> {
         self.travel().await;
-        let (number, faults) = self.wire.next_write();
+        let (number, mut faults) = self.wire.next_write();
+        self.overtake_request(number, action, &mut faults).await;
         for what in &faults {
             match what {
                 What::CrashBefore | What::Failover(Failover::CutOff | Failover::LateWrite) => {

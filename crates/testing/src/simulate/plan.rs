@@ -74,6 +74,10 @@ pub(super) enum What {
     WrittenBack(String),
     /// Requests take a while, which depends on this number.
     Latency(u64),
+    /// The write is on its way until everything else is idle.
+    SlowRequest,
+    /// The write is stored, and its answer is on its way until everything else is idle.
+    SlowAnswer,
     /// Everything due, such as a requeue, happens late by so many seconds.
     Late(u64),
 }
@@ -192,7 +196,8 @@ impl Plan {
 }
 
 impl What {
-    fn is_an_action(&self) -> bool {
+    /// Whether others than the operator do something.
+    pub(super) fn is_an_action(&self) -> bool {
         matches!(
             self,
             Self::Deleted
@@ -221,7 +226,7 @@ impl What {
             Self::ChildDeleted(_) | Self::ChildEdited(_) => "by hand",
             Self::WrittenBack(_) => "converted",
             Self::Resync => "resync",
-            Self::Latency(_) => "latency",
+            Self::Latency(_) | Self::SlowRequest | Self::SlowAnswer => "latency",
             Self::Late(_) => "late",
         }
     }
@@ -261,6 +266,8 @@ impl fmt::Display for Fault {
             What::ChildEdited(path) => write!(f, "child-edited:{path}")?,
             What::WrittenBack(path) => write!(f, "write-back:{path}")?,
             What::Latency(seed) => write!(f, "latency:{seed}")?,
+            What::SlowRequest => f.write_str("slow-request")?,
+            What::SlowAnswer => f.write_str("slow-answer")?,
             What::Late(seconds) => write!(f, "late:{seconds}")?,
         }
         if self.at > 0 {
@@ -305,6 +312,8 @@ fn fault(text: &str) -> Result<Fault, String> {
         "child-edited" => What::ChildEdited(value.to_owned()),
         "write-back" => What::WrittenBack(value.to_owned()),
         "latency" => What::Latency(number()?),
+        "slow-request" => What::SlowRequest,
+        "slow-answer" => What::SlowAnswer,
         "late" => What::Late(number()?),
         _ => What::Refused(refusal().ok_or_else(wrong)?),
     };
@@ -318,7 +327,7 @@ mod tests {
     #[test]
     fn a_plan_is_read_as_it_is_written() {
         let text = "crash-before@1,crash-after@2,504-applied@3,hold:captains.crew.example.com@4,miss:pods@4,lag@4,\
-                    delete@5,recreate@6,step:2@7,at-once,undo:1,explore:3,resync@8,restart,child-deleted:/api/v1/pods/a,child-edited:/b,write-back:/c,latency:7,late:90";
+                    delete@5,recreate@6,step:2@7,at-once,undo:1,explore:3,resync@8,restart,child-deleted:/api/v1/pods/a,child-edited:/b,write-back:/c,latency:7,slow-request@9,slow-answer@9,late:90";
         let plan: Plan = text.parse().unwrap();
         assert_eq!(plan.to_string(), text);
         let pattern = |fault: &Fault| fault.what.pattern();

@@ -106,6 +106,9 @@ fn systematic(reference: &History, period: Option<Duration>) -> Vec<Vec<Plan>> {
         alone(&actions),
         unseen(reference, &actions),
         unknown(reference, &actions),
+        overlooked(reference, &actions),
+        each(&[What::SlowRequest, What::SlowAnswer]),
+        overtaken(&actions),
         ended(&actions),
         at_rest(by_hand(reference)),
         at_rest(written_back(reference)),
@@ -214,6 +217,39 @@ fn unknown(reference: &History, actions: &[Fault]) -> Vec<Plan> {
 fn latenesses(period: Option<Duration>) -> [u64; 2] {
     let period = period.map(|period| period.as_secs());
     period.map_or([90, 600], |period| [period * 3 / 2, period * 7 / 2])
+}
+
+/// What the user does while a request, or an answer, is on its way; the steps come first, because they differ most.
+fn overtaken(actions: &[Fault]) -> Vec<Plan> {
+    let is_step = |action: &&Fault| matches!(action.what, What::Step(_));
+    let (steps, ends): (Vec<_>, Vec<_>) = actions.iter().partition(is_step);
+    let slow = |Fault { what, at }: &Fault| {
+        [What::SlowRequest, What::SlowAnswer].map(|slow| two(slow, what.clone(), *at))
+    };
+    steps.into_iter().chain(ends).flat_map(slow).collect()
+}
+
+/// What the user does before the operator sees what it has written last of a kind, and what follows from that.
+fn overlooked(reference: &History, actions: &[Fault]) -> Vec<Plan> {
+    let mut plans = Vec::new();
+    for action in actions {
+        // A rest of the history ends what is held back.
+        let rests = reference.steps.iter();
+        let rested = rests.filter(|rest| **rest < action.at).max().unwrap_or(&0);
+        for kind in &reference.kinds {
+            let writes = rested + 1..action.at;
+            let is_of = |at: &usize| trace::written(&reference.events, *at) == Some(kind);
+            let Some(at) = writes.rev().find(is_of) else {
+                continue;
+            };
+            let held = Fault {
+                what: What::Held(kind.clone()),
+                at,
+            };
+            plans.push(Plan(vec![held, action.clone()]));
+        }
+    }
+    plans
 }
 
 /// What the user does while a write of the leader is on its way, which arrives after the next leader has answered that.

@@ -180,7 +180,9 @@ impl Replica {
     /// A write, and the faults that happen at it.
     async fn write(&self, call: &Call) -> Result<Response<Content>, BoxError> {
         let (wire, api) = (&self.wire, &self.wire.0.api);
-        let (number, faults) = wire.next_write();
+        let (number, mut faults) = wire.next_write();
+        self.overtake_request(number, &self.action(call), &mut faults)
+            .await;
         for what in &faults {
             match what {
                 What::CrashBefore => self.end_before(number, &self.action(call)).await,
@@ -242,6 +244,9 @@ impl Replica {
             }
             self.act(std::slice::from_ref(what));
         }
+        if faults.contains(&What::SlowAnswer) {
+            self.overtake_answer(number).await;
+        }
     }
 
     /// Disturbs the watches, or the API server, at a write.
@@ -255,7 +260,7 @@ impl Replica {
     }
 
     /// Does what others do at a write.
-    fn act(&self, faults: &[What]) {
+    pub(super) fn act(&self, faults: &[What]) {
         let created = self.wire.lock().created;
         for what in faults {
             match what {

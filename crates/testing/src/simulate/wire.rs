@@ -44,6 +44,8 @@ pub(super) struct Shared {
     pub(super) crashed: Notify,
     /// Notified when something is stored.
     stored: [Notify; 2],
+    /// Notified when requests and answers that were on their way arrive.
+    pub(super) arrived: Notify,
 }
 
 #[derive(Default)]
@@ -58,6 +60,8 @@ pub(super) struct State {
     pub(super) faults: usize,
     pub(super) held: Vec<Hold>,
     pub(super) lag: Lag,
+    /// Since when a request or an answer is on its way.
+    pub(super) slow: Option<Instant>,
     /// The object that someone else changes before each write, and how many times.
     pub(super) contended: Option<(Path, usize)>,
     pub(super) watches: Vec<Subscriber>,
@@ -148,6 +152,7 @@ impl Wire {
             }),
             crashed: Notify::new(),
             stored: [Notify::new(), Notify::new()],
+            arrived: Notify::new(),
         }))
     }
 
@@ -252,9 +257,10 @@ impl Wire {
         }
     }
 
-    /// Lets the watches deliver that are held back; returns whether there are any.
+    /// Lets the watches deliver that are held back, and what is on its way arrive; returns whether there is anything.
     pub(super) fn release(&self) -> bool {
         let lagged = self.catch_up();
+        let slow = self.arrive();
         let held = {
             let mut state = self.lock();
             let held = std::mem::take(&mut state.held);
@@ -278,7 +284,7 @@ impl Wire {
             !held.is_empty()
         };
         self.deliver();
-        held || lagged
+        held || lagged || slow
     }
 
     /// Lets the watches of a kind deliver nothing, until everything else is idle.
@@ -323,11 +329,12 @@ impl Wire {
         self.lock().watches.extract_if(.., is_over).for_each(drop);
     }
 
-    /// For how long watches have been held back, or the API server has lagged.
+    /// For how long watches have been held back, the API server has lagged, or something has been on its way.
     pub(super) fn held_for(&self) -> Option<Duration> {
         let state = self.lock();
         let held = state.held.first().map(|hold| hold.since);
-        held.or(state.lag.since).map(|since| since.elapsed())
+        let since = held.or(state.lag.since).or(state.slow);
+        since.map(|since| since.elapsed())
     }
 
     /// Whether the user has yet to create something again.

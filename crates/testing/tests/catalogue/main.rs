@@ -14,6 +14,7 @@ mod features;
 mod fleet;
 mod kinds;
 mod lagging;
+mod overtaken;
 mod parts;
 mod refused;
 mod rest;
