@@ -20,7 +20,11 @@ use random::Random;
 /// An object that the schema of a version probably allows, often without an optional `spec`.
 pub fn object(entry: &Entry, version: usize, seed: u64) -> Value {
     let version = &entry.definition.versions[version];
-    let schema = Value::Object(version.schema.clone());
+    let mut schema = Value::Object(version.schema.clone());
+    if schema["properties"]["spec"].is_object() {
+        // The types have no place for other fields beside `spec`, and the import says so.
+        schema["x-kubernetes-preserve-unknown-fields"] = Value::Null;
+    }
     let mut object = json!({
         "apiVersion": format!("{}/{}", entry.definition.group, version.name),
         "kind": entry.definition.kind,

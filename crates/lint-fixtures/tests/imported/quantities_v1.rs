@@ -26,6 +26,7 @@ use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use kube::CustomResource;
 use schemars::{JsonSchema, json_schema};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 #[derive(CustomResource, Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[kube(
@@ -42,6 +43,18 @@ use serde::{Deserialize, Serialize};
 )]
 #[serde(rename_all = "camelCase")]
 pub struct HoldSpec {
+    #[schemars(
+        with = "Value",
+        extend(
+            "format" = "int64",
+            "nullable" = null,
+            "type" = "integer",
+            "x-kubernetes-int-or-string" = true
+        )
+    )]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub large: Option<Value>,
+
     #[schemars(schema_with = "int_or_string")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub least: Option<IntOrString>,

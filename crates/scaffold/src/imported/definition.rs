@@ -3,6 +3,7 @@
 use anyhow::Context as _;
 use serde_json::{Map, Value, json};
 
+use super::keyword::is_open;
 use super::normal::normal;
 
 /// A kind.
@@ -139,6 +140,16 @@ fn left_out(crd: &Value, kind: &str) -> Vec<String> {
         notes.push(
             "`preserveUnknownFields` is left out: the API server has deprecated it".to_owned(),
         );
+    }
+    let versions = spec["versions"].as_array().into_iter().flatten();
+    for version in versions {
+        let schema = &version["schema"]["openAPIV3Schema"];
+        if is_open(schema) && schema["properties"]["spec"].is_object() {
+            notes.push(format!(
+                "the type of version {} has no place for fields beside `spec` that the schema does not name: write with patches, which keep them",
+                version["name"].as_str().unwrap_or_default()
+            ));
+        }
     }
     let labels = crd["metadata"]["labels"].as_object().into_iter().flatten();
     let labels: Vec<String> = labels.map(|(key, _)| format!("`{key}`")).collect();

@@ -29,10 +29,11 @@ pub enum Node<'a> {
 /// What `schema` is.
 pub fn node(schema: &Value) -> Node<'_> {
     if is_int_or_string(schema) {
-        return if is_quantity(schema) {
-            Node::Quantity
-        } else {
-            Node::IntOrString
+        return match schema["format"].as_str() {
+            _ if is_quantity(schema) => Node::Quantity,
+            // The type of k8s-openapi has 32 bits.
+            Some("int64") => Node::Any,
+            _ => Node::IntOrString,
         };
     }
     match schema["type"].as_str() {

@@ -2,17 +2,20 @@ use super::super::tests::project;
 use super::*;
 
 fn definition(group: &str, spec: &str) -> Definition {
+    imported::read(&text(group, spec), None).unwrap()
+}
+
+fn text(group: &str, spec: &str) -> String {
     let version = |name: &str, storage: bool| {
         format!(
             "  - name: {name}\n    served: true\n    storage: {storage}\n    schema: {{ openAPIV3Schema: {{ type: object }} }}\n"
         )
     };
-    let text = format!(
+    format!(
         "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {{ name: x, labels: {{ app: x }} }}\nspec:\n  group: {group}\n  scope: Cluster\n  names: {{ kind: Tide, plural: tides, shortNames: [td]{spec} }}\n  versions:\n{}{}",
         version("v1", false),
         version("v2", true)
-    );
-    imported::read(&text, None).unwrap()
+    )
 }
 
 #[test]
@@ -53,6 +56,19 @@ fn a_kind_in_lower_case_is_an_error() {
     let error = apis(&definition, &project("example.com")).unwrap_err();
     let error = error.to_string();
     assert!(error.contains("`tide` begins in lower case"), "{error}");
+}
+
+#[test]
+fn fields_beside_the_spec_that_the_types_leave_out_are_noted() {
+    let open = "x-kubernetes-preserve-unknown-fields: true, properties: { spec: { type: object } }";
+    let text = text("crew.example.com", "")
+        .replace("{ type: object }", &format!("{{ type: object, {open} }}"));
+    let definition = imported::read(&text, None).unwrap();
+    let notes = notes(&definition, &definition.types());
+    assert!(
+        notes.contains("the type of version v2 has no place for fields beside `spec`"),
+        "{notes}"
+    );
 }
 
 #[test]
