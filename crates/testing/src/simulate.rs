@@ -13,6 +13,7 @@ mod contention;
 mod explore;
 mod external;
 mod failover;
+mod held;
 mod history;
 mod leading;
 mod life;

@@ -153,6 +153,15 @@ impl Objects {
         last.map_or(0, |change| change.version)
     }
 
+    /// The version of the next change of a kind.
+    #[cfg(feature = "simulate")]
+    pub(crate) fn next_change(&self, kind: &str, version: u64) -> Option<u64> {
+        let from = self.changes.partition_point(|it| it.version <= version);
+        let mut changes = self.changes.iter().skip(from);
+        let next = changes.find(|change| change.path.resource() == kind);
+        next.map(|change| change.version)
+    }
+
     /// The version of the last change.
     #[cfg(feature = "simulate")]
     pub(crate) fn version(&self) -> u64 {

@@ -10,6 +10,7 @@ use tokio::runtime::Builder;
 
 use super::{
     by_hand::{corrupt, restored},
+    held::How,
     history::{Broken, History},
     panics,
     plan::{Plan, What},
@@ -33,6 +34,11 @@ impl World {
         if let Some(by) = self.plan.lateness() {
             let what = format!("everything due happens {} s late", by.as_secs());
             self.wire.tell(Happened::Fault(what));
+        }
+        for what in self.plan.at(0) {
+            if let What::Trickling(kind) = what {
+                self.wire.hold(kind, How::Trickling);
+            }
         }
         self.start()?;
         self.idle().await?;

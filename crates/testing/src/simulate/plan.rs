@@ -48,6 +48,8 @@ pub(super) enum What {
     Held(String),
     /// The same, and then they must list again: what was created and deleted meanwhile is never seen.
     Missed(String),
+    /// From the beginning, the watches of this kind deliver one event at a time, whenever everything else is idle.
+    Trickling(String),
     /// Until everything else is idle, reads that may be out of date see what is stored now.
     Lagging,
     /// The user deletes the objects.
@@ -217,7 +219,7 @@ impl What {
             Self::CrashBefore | Self::CrashAfter | Self::Restarted => "crash",
             Self::Failover(_) => "failover",
             Self::Refused(_) => "refused",
-            Self::Held(_) => "stale",
+            Self::Held(_) | Self::Trickling(_) => "stale",
             Self::Missed(_) => "unobserved",
             Self::Lagging => "lagging",
             Self::Deleted | Self::Recreated | Self::Step(_) | Self::AtOnce => "user",
@@ -253,6 +255,7 @@ impl fmt::Display for Fault {
             What::Refused(refusal) => f.write_str(refusal.name())?,
             What::Held(kind) => write!(f, "hold:{kind}")?,
             What::Missed(kind) => write!(f, "miss:{kind}")?,
+            What::Trickling(kind) => write!(f, "trickle:{kind}")?,
             What::Lagging => f.write_str("lag")?,
             What::Deleted => f.write_str("delete")?,
             What::Recreated => f.write_str("recreate")?,
@@ -298,6 +301,7 @@ fn fault(text: &str) -> Result<Fault, String> {
         "crash-after" => What::CrashAfter,
         "hold" => What::Held(value.to_owned()),
         "miss" => What::Missed(value.to_owned()),
+        "trickle" => What::Trickling(value.to_owned()),
         "failover" => What::Failover(Failover::of(value).ok_or_else(wrong)?),
         "lag" => What::Lagging,
         "delete" => What::Deleted,
@@ -326,7 +330,7 @@ mod tests {
 
     #[test]
     fn a_plan_is_read_as_it_is_written() {
-        let text = "crash-before@1,crash-after@2,504-applied@3,hold:captains.crew.example.com@4,miss:pods@4,lag@4,\
+        let text = "crash-before@1,crash-after@2,504-applied@3,hold:captains.crew.example.com@4,miss:pods@4,trickle:pods,lag@4,\
                     delete@5,recreate@6,step:2@7,at-once,undo:1,explore:3,resync@8,restart,child-deleted:/api/v1/pods/a,child-edited:/b,write-back:/c,latency:7,slow-request@9,slow-answer@9,late:90";
         let plan: Plan = text.parse().unwrap();
         assert_eq!(plan.to_string(), text);

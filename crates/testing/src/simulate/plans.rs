@@ -109,6 +109,7 @@ fn systematic(reference: &History, period: Option<Duration>) -> Vec<Vec<Plan>> {
         overlooked(reference, &actions),
         each(&[What::SlowRequest, What::SlowAnswer]),
         overtaken(&actions),
+        trickling(reference, &actions),
         ended(&actions),
         at_rest(by_hand(reference)),
         at_rest(written_back(reference)),
@@ -173,6 +174,11 @@ fn actions(reference: &History) -> Vec<Fault> {
     ends.chain(steps).collect()
 }
 
+fn steps_and_ends(actions: &[Fault]) -> (Vec<Fault>, Vec<Fault>) {
+    let is_step = |action: &Fault| matches!(action.what, What::Step(_));
+    actions.iter().cloned().partition(is_step)
+}
+
 fn alone(actions: &[Fault]) -> Vec<Plan> {
     let actions = actions.iter().cloned();
     actions.map(|action| Plan(vec![action])).collect()
@@ -221,12 +227,30 @@ fn latenesses(period: Option<Duration>) -> [u64; 2] {
 
 /// What the user does while a request, or an answer, is on its way; the steps come first, because they differ most.
 fn overtaken(actions: &[Fault]) -> Vec<Plan> {
-    let is_step = |action: &&Fault| matches!(action.what, What::Step(_));
-    let (steps, ends): (Vec<_>, Vec<_>) = actions.iter().partition(is_step);
-    let slow = |Fault { what, at }: &Fault| {
-        [What::SlowRequest, What::SlowAnswer].map(|slow| two(slow, what.clone(), *at))
+    let (steps, ends) = steps_and_ends(actions);
+    let slow = |Fault { what, at }: Fault| {
+        [What::SlowRequest, What::SlowAnswer].map(|slow| two(slow, what.clone(), at))
     };
     steps.into_iter().chain(ends).flat_map(slow).collect()
+}
+
+/// Each state of a kind is seen, but late; what the user does early, or at once, is not coalesced.
+fn trickling(reference: &History, actions: &[Fault]) -> Vec<Plan> {
+    let kinds = reference.kinds.iter();
+    let trickling: Vec<_> = kinds.cloned().map(What::Trickling).collect();
+    let at_once = at_once(reference)
+        .into_iter()
+        .map(|what| Fault { what, at: 0 });
+    let (steps, ends) = steps_and_ends(actions);
+    let actions = at_once.chain(steps).chain(ends);
+    let mut plans: Vec<_> = trickling.iter().map(|what| one(what.clone(), 0)).collect();
+    for action in actions {
+        for what in &trickling {
+            let what = what.clone();
+            plans.push(Plan(vec![Fault { what, at: 0 }, action.clone()]));
+        }
+    }
+    plans
 }
 
 /// What the user does before the operator sees what it has written last of a kind, and what follows from that.

@@ -17,6 +17,7 @@ use tower::{BoxError, Service};
 
 use super::{
     failover::Failover,
+    held::How,
     plan::{Refusal, What},
     refusals::{error, status, unapplied},
     trace::Happened,
@@ -252,8 +253,8 @@ impl Replica {
     /// Disturbs the watches, or the API server, at a write.
     pub(super) fn disturb(&self, what: &What) {
         match what {
-            What::Held(kind) => self.wire.hold(kind, false),
-            What::Missed(kind) => self.wire.hold(kind, true),
+            What::Held(kind) => self.wire.hold(kind, How::Stopped),
+            What::Missed(kind) => self.wire.hold(kind, How::Missed),
             What::Lagging => self.wire.lag(),
             _ => {}
         }

@@ -7,13 +7,14 @@ use std::{
 };
 
 use hyper::body::Bytes;
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::{
     sync::{Notify, mpsc},
     time::{Instant, sleep_until},
 };
 
 use super::{
+    held::Hold,
     plan::Plan,
     replicas::Replicas,
     scenario::Scenario,
@@ -97,17 +98,9 @@ pub(super) struct State {
 #[derive(Default)]
 pub(super) struct Lag {
     /// Since when.
-    since: Option<Instant>,
+    pub(super) since: Option<Instant>,
     /// Whether the operator has sent reads that may be answered with what was stored before.
     pub(super) is_allowed: bool,
-}
-
-/// The kind of a watch that is held back, and the version up to which it delivers.
-pub(super) struct Hold {
-    pub(super) kind: String,
-    pub(super) until: u64,
-    pub(super) missed: bool,
-    pub(super) since: Instant,
 }
 
 pub(super) struct Subscriber {
@@ -257,50 +250,6 @@ impl Wire {
         }
     }
 
-    /// Lets the watches deliver that are held back, and what is on its way arrive; returns whether there is anything.
-    pub(super) fn release(&self) -> bool {
-        let lagged = self.catch_up();
-        let slow = self.arrive();
-        let held = {
-            let mut state = self.lock();
-            let held = std::mem::take(&mut state.held);
-            for hold in &held {
-                let what = format!("the watch of {} delivers again", hold.kind);
-                self.record(&mut state, Happened::Action(what));
-            }
-            let is_missed = |one: &mut Subscriber| {
-                let mut missed = held.iter().filter(|hold| hold.missed);
-                missed.any(|hold| hold.kind == one.kind)
-            };
-            for one in state.watches.extract_if(.., is_missed) {
-                let status = json!({
-                    "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
-                    "message": "too old resource version", "reason": "Expired", "code": 410,
-                });
-                let _ = one
-                    .lines
-                    .send(line(&json!({"type": "ERROR", "object": status})));
-            }
-            !held.is_empty()
-        };
-        self.deliver();
-        held || lagged || slow
-    }
-
-    /// Lets the watches of a kind deliver nothing, until everything else is idle.
-    pub(super) fn hold(&self, kind: &str, missed: bool) {
-        let until = self.0.api.change_quietly(|objects| objects.version());
-        let mut state = self.lock();
-        state.held.push(Hold {
-            kind: kind.to_owned(),
-            until,
-            missed,
-            since: Instant::now(),
-        });
-        let what = format!("from now on, the watch of {kind} delivers nothing");
-        self.record(&mut state, Happened::Fault(what));
-    }
-
     /// From now on, reads that may be out of date see what is stored now.
     pub(super) fn lag(&self) {
         let now = |objects: &mut Objects| objects.lags_at = Some(objects.version());
@@ -311,7 +260,7 @@ impl Wire {
     }
 
     /// Ends the lag of the API server; returns whether it did.
-    fn catch_up(&self) -> bool {
+    pub(super) fn catch_up(&self) -> bool {
         let lagged = self.lock().lag.since.take().is_some();
         if lagged {
             let current = |objects: &mut Objects| objects.lags_at = None;
@@ -327,14 +276,6 @@ impl Wire {
         sleep_until(end).await;
         let is_over = |one: &mut Subscriber| one.end.is_some_and(|end| end <= Instant::now());
         self.lock().watches.extract_if(.., is_over).for_each(drop);
-    }
-
-    /// For how long watches have been held back, the API server has lagged, or something has been on its way.
-    pub(super) fn held_for(&self) -> Option<Duration> {
-        let state = self.lock();
-        let held = state.held.first().map(|hold| hold.since);
-        let since = held.or(state.lag.since).or(state.slow);
-        since.map(|since| since.elapsed())
     }
 
     /// Whether the user has yet to create something again.

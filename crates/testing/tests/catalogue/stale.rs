@@ -6,9 +6,10 @@ use std::{
 };
 
 use k8s_openapi::api::core::v1::ConfigMap;
-use manager::{Context, Manager};
+use kbr_testing::{FakeApi, Simulation, simulate};
+use manager::{Context, Controller, Manager};
 
-use crate::kinds::{Reconciled, Ship, done, flag, log, name, pair, ships};
+use crate::kinds::{Reconciled, Ship, done, flag, log, map, name, pair, pair_in, ship, ships};
 
 /// Compares the spec with the last one that it remembers, and does nothing at first sight of an existing child.
 #[test]
@@ -120,4 +121,35 @@ fn the_clean_up_does_not_see_what_was_written_without_an_answer() {
         ships.reconcile(reconcile);
     }
     pair(register::<true>, register::<false>);
+}
+
+/// Takes a chart that is missing for lost, and does not look again: someone may just replace it.
+#[test]
+fn what_is_replaced_counts_as_lost() {
+    async fn reconcile<const BUGGY: bool>(ship: Arc<Ship>, cx: Context<Ship>) -> Reconciled {
+        let was_lost = ship.status.as_ref().is_some_and(|it| it.phase == "Lost");
+        let is_there = cx.get::<ConfigMap>("chart")?.is_some();
+        let is_known = is_there && !(BUGGY && was_lost);
+        let phase = if is_known { "Sailing" } else { "Lost" };
+        cx.status(|status| phase.clone_into(&mut status.phase));
+        done()
+    }
+    fn charted(manager: &mut Manager) -> Controller<'_, Ship> {
+        let ships = manager.controller::<Ship>("ship");
+        ships.watches_with::<ConfigMap>(|_, cached| cached.list::<Ship>().keys(), |maps| maps)
+    }
+    fn scenario(register: fn(&mut Manager)) -> Simulation {
+        simulate(register)
+            .world(&map("chart", "course", "Colchis"))
+            .object(&ship("argo"))
+            .user("replaces the chart", |api: &FakeApi| {
+                api.delete::<ConfigMap>("default", "chart");
+                api.put(&map("chart", "course", "Iolcus"));
+            })
+    }
+    pair_in(
+        |manager| charted(manager).reconcile(reconcile::<true>),
+        |manager| charted(manager).reconcile(reconcile::<false>),
+        scenario,
+    );
 }

@@ -1,0 +1,132 @@
+//! Watches that are held back.
+
+use std::time::Duration;
+
+use serde_json::json;
+use tokio::time::Instant;
+
+use super::{
+    trace::Happened,
+    wire::{Subscriber, Wire},
+};
+use crate::content::line;
+
+/// The kind of a watch that is held back, and the version up to which it delivers.
+pub(super) struct Hold {
+    pub(super) kind: String,
+    pub(super) until: u64,
+    how: How,
+    since: Instant,
+}
+
+/// How watches are held back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum How {
+    /// Until everything else is idle, they deliver nothing.
+    Stopped,
+    /// The same, and then they must list again.
+    Missed,
+    /// Whenever everything else is idle, they deliver one event, to the end of the history.
+    Trickling,
+}
+
+impl Wire {
+    /// Holds the watches of a kind back.
+    pub(super) fn hold(&self, kind: &str, how: How) {
+        let until = self.0.api.change_quietly(|objects| objects.version());
+        let mut state = self.lock();
+        state.held.push(Hold {
+            kind: kind.to_owned(),
+            until,
+            how,
+            since: Instant::now(),
+        });
+        let what = match how {
+            How::Stopped | How::Missed => {
+                format!("from now on, the watch of {kind} delivers nothing")
+            }
+            How::Trickling => {
+                format!(
+                    "the watch of {kind} delivers one event at a time, whenever everything else is idle"
+                )
+            }
+        };
+        self.record(&mut state, Happened::Fault(what));
+    }
+
+    /// Lets the watches deliver that are held back, and what is on its way arrive; returns whether there is anything.
+    pub(super) fn release(&self) -> bool {
+        let lagged = self.catch_up();
+        let slow = self.arrive();
+        let trickled = self.trickle();
+        let held = {
+            let mut state = self.lock();
+            let is_over = |hold: &mut Hold| hold.how != How::Trickling;
+            let held: Vec<_> = state.held.extract_if(.., is_over).collect();
+            for hold in &held {
+                let what = format!("the watch of {} delivers again", hold.kind);
+                self.record(&mut state, Happened::Action(what));
+            }
+            let is_missed = |one: &mut Subscriber| {
+                let mut missed = held.iter().filter(|hold| hold.how == How::Missed);
+                missed.any(|hold| hold.kind == one.kind)
+            };
+            for one in state.watches.extract_if(.., is_missed) {
+                let status = json!({
+                    "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
+                    "message": "too old resource version", "reason": "Expired", "code": 410,
+                });
+                let _ = one
+                    .lines
+                    .send(line(&json!({"type": "ERROR", "object": status})));
+            }
+            !held.is_empty()
+        };
+        self.deliver();
+        held || lagged || slow || trickled
+    }
+
+    /// Lets each watch that trickles deliver its next event; returns whether there is any.
+    fn trickle(&self) -> bool {
+        self.0.api.change_quietly(|objects| {
+            let mut state = self.lock();
+            let trickling = state.held.iter_mut();
+            let trickling = trickling.filter(|hold| hold.how == How::Trickling);
+            let mut trickled = Vec::new();
+            for hold in trickling {
+                if let Some(next) = objects.next_change(&hold.kind, hold.until) {
+                    hold.until = next;
+                    hold.since = Instant::now();
+                    trickled.push(format!("the watch of {} delivers an event", hold.kind));
+                }
+            }
+            let any = !trickled.is_empty();
+            for what in trickled {
+                self.record(&mut state, Happened::Action(what));
+            }
+            any
+        })
+    }
+
+    /// For how long something has been held back that can be released: watches, lists of an API server that lags, or what is
+    /// on its way.
+    pub(super) fn held_for(&self) -> Option<Duration> {
+        self.0.api.change_quietly(|objects| {
+            let mut state = self.lock();
+            for hold in &mut state.held {
+                // It begins to wait with its next event.
+                let is_current = objects.next_change(&hold.kind, hold.until).is_none();
+                if hold.how == How::Trickling && is_current {
+                    hold.since = Instant::now();
+                    hold.until = objects.version();
+                }
+            }
+            let now = objects.version();
+            let mut held = state.held.iter();
+            let held = held.find(|hold| hold.how != How::Trickling || hold.until < now);
+            let since = held.map(|hold| hold.since);
+            let since = since.or(state.lag.since).or(state.slow);
+            since.map(|since| since.elapsed())
+        })
+    }
+}
