@@ -78,6 +78,8 @@ fn helm() -> &'static Path {
             .arg(".")
             .current_dir(module)
             .envs([("GOWORK", "off"), ("GOFLAGS", "-mod=readonly")])
+            // As for the control plane, whose compiled packages Go uses again.
+            .env("CGO_ENABLED", "0")
             .status()
             .expect("Go is not installed; install it from https://go.dev/dl/");
         assert!(built.success());

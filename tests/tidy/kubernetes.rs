@@ -1,6 +1,7 @@
 //! The versions of Kubernetes stand in one place each: the control planes' in their go.mod, the types' in `TYPES`. Every other file that
 //! names one is in `releases/kubernetes-versions`, which `make bump-kubernetes` reads.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -138,5 +139,41 @@ fn assert_patches(path: &str, text: &str) {
                 "{path} names {found}, but kbr builds {version}"
             );
         }
+    }
+}
+
+/// The versions in a go.mod, by path; that of a replacement counts.
+fn selected(go_mod: &str) -> BTreeMap<String, String> {
+    let text = read(go_mod);
+    let lines = text
+        .lines()
+        .map(|line| line.trim_start_matches("require "))
+        .filter(|line| !line.starts_with("exclude "));
+    let words = lines.map(|line| line.split_whitespace().collect::<Vec<_>>());
+    let versions = words.filter_map(|words| match words[..] {
+        [path, "=>", _, version] | [path, version, ..] if version.starts_with('v') => {
+            Some((path.to_owned(), version.to_owned()))
+        }
+        _ => None,
+    });
+    versions.collect()
+}
+
+/// Otherwise Go compiles the clients of Kubernetes, and all below them, once more for each of these programs.
+#[test]
+fn programs_beside_the_newest_control_plane_are_built_from_its_versions() {
+    let control_plane = selected("crates/envtest/src/control-plane/go.mod");
+    for module in [
+        "crates/envtest/src/kwok",
+        "tests/bundle/validate",
+        "tests/chart/helm",
+    ] {
+        let versions = selected(&format!("{module}/go.mod"));
+        assert!(versions.contains_key("k8s.io/client-go"), "{versions:?}");
+        let other = versions.iter().find(|(path, version)| {
+            let wanted = control_plane.get(*path);
+            wanted.is_some_and(|wanted| wanted != *version)
+        });
+        assert_eq!(other, None, "{module}; help: run `releases/align`");
     }
 }

@@ -23,7 +23,8 @@ static KUBERNETES: [Module; 2] = [
     },
 ];
 
-/// kwok needs older modules of Kubernetes, so it has a module of its own. It works with every version of Kubernetes here.
+/// kwok has a module of its own, because it works with every version of Kubernetes here. What it shares with the newest one is there in the
+/// same versions, so that Go compiles it once: `releases/align`.
 pub static KWOK: Module = Module {
     go_mod: include_str!("kwok/go.mod"),
     go_sum: include_str!("kwok/go.sum"),
