@@ -7,7 +7,7 @@ use std::{
     sync::{Condvar, LazyLock, Mutex, PoisonError},
 };
 
-use super::project::Project;
+use super::{project::Project, support::KBR};
 
 /// Its projects share a path, a target folder and the binary name `crdgen` in it, so a test has it to itself until this is dropped.
 pub struct Place {
@@ -53,7 +53,8 @@ impl Drop for Place {
     }
 }
 
-/// Both folders. What all projects need is compiled in the first one, and linked into the second.
+/// Both folders. What all projects need is compiled in the first one, and linked into the second. What kbr itself needs with the same
+/// features, as most crates, is linked into the first one before.
 fn prepared() -> BTreeSet<PathBuf> {
     let first = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
     let second = first.join("second");
@@ -61,8 +62,14 @@ fn prepared() -> BTreeSet<PathBuf> {
         let place = Place {
             folder: first.clone(),
         };
+        let debug = place.build().join("debug");
+        if !debug.exists() {
+            link_crates(Path::new(KBR).parent().expect("a folder"), &debug)
+                .expect("a copy of crates");
+        }
         compile_dependencies(&place);
-        link(&place.build(), &second.join("build")).expect("a copy of the target folder");
+        let kept = |name: &str| name != "incremental";
+        link(&place.build(), &second.join("build"), kept).expect("a copy of the target folder");
         // It would wait for itself.
         std::mem::forget(place);
     }
@@ -83,20 +90,30 @@ fn compile_dependencies(place: &Place) {
     );
 }
 
+/// Copies the crates that cargo compiled in `from`, without programs. It compiles those of them again whose source or features differ.
+fn link_crates(from: &Path, to: &Path) -> io::Result<()> {
+    for part in [".fingerprint", "build"] {
+        link(&from.join(part), &to.join(part), |_| true)?;
+    }
+    let library = |name: &str| name.starts_with("lib");
+    link(&from.join("deps"), &to.join("deps"), library)
+}
+
 /// Files up to this size, in bytes, are copied, because cargo overwrites some of them.
 const SMALL: u64 = 1 << 16;
 
-/// Copies a target folder, with the modification times that cargo compares.
-fn link(from: &Path, to: &Path) -> io::Result<()> {
+/// Copies what has a name that is `wanted` in a target folder, with the modification times that cargo compares.
+fn link(from: &Path, to: &Path, wanted: fn(&str) -> bool) -> io::Result<()> {
     fs::create_dir_all(to)?;
     for entry in fs::read_dir(from)? {
         let entry = entry?;
+        if !entry.file_name().to_str().is_some_and(wanted) {
+            continue;
+        }
         let (from, to) = (entry.path(), to.join(entry.file_name()));
         let metadata = entry.metadata()?;
         if metadata.is_dir() {
-            if entry.file_name() != "incremental" {
-                link(&from, &to)?;
-            }
+            link(&from, &to, wanted)?;
         } else if metadata.len() > SMALL {
             fs::hard_link(&from, &to)?;
         } else {
