@@ -62,7 +62,7 @@ fn build_in(work: &Path, kubernetes: &Module, programs: &[&str]) -> anyhow::Resu
     }
     if !kwok.is_empty() {
         let folder = write(&KWOK, &work.join("kwok"))?;
-        progress("building", "kwok (about two minutes)");
+        progress("building", "kwok (up to two minutes)");
         go::build(&folder, &out, &packages(&kwok), "-s -w")?;
     }
     if programs.contains(&"etcd") {
