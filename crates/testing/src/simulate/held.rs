@@ -7,28 +7,9 @@ use tokio::time::Instant;
 
 use super::{
     trace::Happened,
-    wire::{Subscriber, Wire},
+    wire::{Hold, How, Subscriber, Wire},
 };
 use crate::content::line;
-
-/// The kind of a watch that is held back, and the version up to which it delivers.
-pub(super) struct Hold {
-    pub(super) kind: String,
-    pub(super) until: u64,
-    how: How,
-    since: Instant,
-}
-
-/// How watches are held back.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum How {
-    /// Until everything else is idle, they deliver nothing.
-    Stopped,
-    /// The same, and then they must list again.
-    Missed,
-    /// Whenever everything else is idle, they deliver one event, to the end of the history.
-    Trickling,
-}
 
 impl Wire {
     /// Holds the watches of a kind back.

@@ -10,13 +10,13 @@ use tokio::runtime::Builder;
 
 use super::{
     by_hand::{corrupt, restored},
-    held::How,
     history::{Broken, History},
     panics,
     plan::{Plan, What},
     scenario::{Oracle, Scenario},
     state,
     trace::Happened,
+    wire::How,
     world::World,
 };
 use crate::server::Path;

@@ -17,11 +17,10 @@ use tower::{BoxError, Service};
 
 use super::{
     failover::Failover,
-    held::How,
     plan::{Refusal, What},
     refusals::{error, status, unapplied},
     trace::Happened,
-    wire::{MOST, Subscriber, Wire},
+    wire::{How, MOST, Subscriber, Wire},
 };
 use crate::{
     content::{Content, line, response},

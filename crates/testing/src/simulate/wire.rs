@@ -14,7 +14,6 @@ use tokio::{
 };
 
 use super::{
-    held::Hold,
     plan::Plan,
     replicas::Replicas,
     scenario::Scenario,
@@ -101,6 +100,25 @@ pub(super) struct Lag {
     pub(super) since: Option<Instant>,
     /// Whether the operator has sent reads that may be answered with what was stored before.
     pub(super) is_allowed: bool,
+}
+
+/// The kind of a watch that is held back, and the version up to which it delivers.
+pub(super) struct Hold {
+    pub(super) kind: String,
+    pub(super) until: u64,
+    pub(super) how: How,
+    pub(super) since: Instant,
+}
+
+/// How watches are held back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum How {
+    /// Until everything else is idle, they deliver nothing.
+    Stopped,
+    /// The same, and then they must list again.
+    Missed,
+    /// Whenever everything else is idle, they deliver one event, to the end of the history.
+    Trickling,
 }
 
 pub(super) struct Subscriber {
