@@ -130,11 +130,56 @@ fn the_deployment_can_take_over_from_the_one_in_go() {
 }
 
 #[test]
+fn a_namespaced_project_has_its_permissions_in_its_namespace_only() {
+    let folder = folder();
+    let change = |path: &str, from: &str, to: &str| {
+        let path = folder.path().join("captains").join(path);
+        let text = fs::read_to_string(&path).unwrap();
+        assert!(text.contains(from), "{text}");
+        fs::write(&path, text.replace(from, to)).unwrap();
+    };
+    change("PROJECT", "projectName:", "namespaced: true\nprojectName:");
+    let go = "internal/controller/captain_controller.go";
+    change(go, "groups=core,", "groups=core,namespace=captains-system,");
+    change(
+        go,
+        "=crew.example.com,",
+        "=crew.example.com,namespace=fleet,",
+    );
+    let watched = "        - name: WATCH_NAMESPACE\n          value: a,b\n        resources:\n";
+    change(
+        "config/manager/manager.yaml",
+        "        resources:\n",
+        watched,
+    );
+    let output = import(folder.path(), &["captains", "--directory", "new"]);
+    let printed = support::stderr(&output, folder.path());
+    assert!(output.status.success(), "{printed}");
+    let note = "the operator in Go watches the namespaces `a,b`: add them to `config/namespaced`";
+    assert!(printed.contains(note), "{printed}");
+    has(
+        &folder,
+        "src/controllers/captain.rs",
+        &[
+            "// +kbr:rbac:groups=core,resources=configmaps,verbs=get;create;delete\n",
+            "// +kbr:rbac:groups=crew.example.com,namespace=fleet,",
+        ],
+    );
+    let component = "  - ../namespaced\n";
+    has(&folder, "config/default/kustomization.yaml", &[component]);
+    let manager = fs::read_to_string(folder.path().join("new/config/manager/manager.yaml"));
+    let manager = manager.unwrap();
+    // The component sets it.
+    assert!(!manager.contains("WATCH_NAMESPACE"), "{manager}");
+}
+
+#[test]
 fn what_is_not_taken_over_is_listed_with_where_it_belongs() {
     let (_folder, printed) = imported();
     for text in [
         "imported captains: 1 version, 2 controllers, 1 webhook",
         "`Certificate` is a kind of another project: `kbr create api --group cert-manager.io --version v1 --kind Certificate",
+        "`Issuer` is a kind of another project: `kbr create webhook --group cert-manager.io --version v1 --kind Issuer --validation --external-crate CRATE --external-type TYPE`",
         "the flag `--harbour=north`",
         "`.finalizer(\"crew.example.com/ship\", cleanup)`",
         "not taken over: `config/default/tide_patch.yaml`",

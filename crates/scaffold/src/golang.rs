@@ -34,6 +34,8 @@ pub struct Found {
     pub samples: Vec<Sample>,
     /// The Deployment in `config/manager`.
     pub manager: Manager,
+    /// The components that `config/default` has, besides those for webhooks.
+    pub components: Vec<&'static str>,
     /// The name of the Lease, if a Go file says it.
     pub lease: Option<String>,
     /// The field managers under which the operator writes, besides the name of its program.
@@ -72,10 +74,7 @@ pub fn read(files: &Files) -> anyhow::Result<Found> {
             .iter()
             .flat_map(|(path, text)| source::reconcilers(path, text))
             .collect(),
-        markers: sources
-            .iter()
-            .flat_map(|(path, text)| source::markers(path, text))
-            .collect(),
+        markers: markers(&sources, &project),
         lease: sources.iter().find_map(|(_, text)| source::lease(text)),
         field_owners: sources
             .iter()
@@ -89,12 +88,28 @@ pub fn read(files: &Files) -> anyhow::Result<Found> {
             .collect(),
         samples: manifests::samples(files),
         manager: manifests::manager(files),
+        components: manifests::components(files, &project),
         image: files.get("Makefile").and_then(|text| image(text)),
         bundle: catalog::bundle(files),
         license: license(files),
         left: manifests::left(files),
         project,
     })
+}
+
+/// The markers of all Go files. Where a namespaced operator works is up to `config`, not to its code.
+fn markers(sources: &[(&String, &String)], project: &GoProject) -> Vec<Marker> {
+    let markers = sources
+        .iter()
+        .flat_map(|(path, text)| source::markers(path, text));
+    let mut markers: Vec<_> = markers.collect();
+    if project.namespaced {
+        let argument = format!("namespace={}-system", project.project_name);
+        for marker in &mut markers {
+            marker.remove(&argument);
+        }
+    }
+    markers
 }
 
 fn has_extension(path: &str, extensions: &[&str]) -> bool {

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use super::{Args, Imported};
-use kbr_scaffold::golang::{Found, GoResource};
+use kbr_scaffold::golang::{Found, GoResource, carried};
 
 /// What is taken over, in numbers.
 pub fn summary(imported: &Imported) -> String {
@@ -30,6 +30,11 @@ pub fn notes(found: &Found, imported: &Imported) -> String {
     for resource in &imported.external {
         note(external(resource));
     }
+    if let Some(namespaces) = carried::watched(found) {
+        note(format!(
+            "the operator in Go watches the namespaces `{namespaces}`: add them to `config/namespaced`, as `kustomization.yaml` there says"
+        ));
+    }
     for flag in &found.manager.flags {
         note(format!(
             "the Deployment has the flag `{flag}`: add it to `src/main.rs` first, then to `config/manager/manager.yaml`"
@@ -46,12 +51,34 @@ pub fn notes(found: &Found, imported: &Imported) -> String {
     text
 }
 
-/// A kind of another project.
+/// The commands for a kind of another project.
 fn external(resource: &GoResource) -> String {
     let GoResource { version, kind, .. } = resource;
-    format!(
-        "`{kind}` is a kind of another project: `kbr create api --group {} --version {version} --kind {kind} --resource=false --controller --external-crate CRATE --external-type TYPE`",
+    let of = format!(
+        "--group {} --version {version} --kind {kind}",
         resource.full_group()
+    );
+    let mut commands = Vec::new();
+    if !resource.controller_names().is_empty() {
+        commands.push(format!("api {of} --resource=false --controller"));
+    }
+    let webhooks = resource.webhooks.iter();
+    let flags = webhooks.flat_map(|it| {
+        [
+            (it.defaulting, " --defaulting"),
+            (it.validation, " --validation"),
+        ]
+    });
+    let flags: String = flags.filter(|(on, _)| *on).map(|(_, flag)| flag).collect();
+    if !flags.is_empty() {
+        commands.push(format!("webhook {of}{flags}"));
+    }
+    let command =
+        |it: &String| format!("`kbr create {it} --external-crate CRATE --external-type TYPE`");
+    let commands: Vec<_> = commands.iter().map(command).collect();
+    format!(
+        "`{kind}` is a kind of another project: {}",
+        commands.join(", and ")
     )
 }
 

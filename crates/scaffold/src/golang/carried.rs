@@ -171,7 +171,8 @@ pub fn deployment(found: &Found, head: &Head) -> Vec<Edit> {
         ));
     }
     edits.extend(selector(manager, head));
-    edits.extend(environment(manager));
+    edits.extend(environment(found));
+    edits.extend(components(found));
     edits.extend(resources(manager));
     if let Some(image) = &found.image {
         let ours = "IMG ?= controller:latest\n";
@@ -273,12 +274,33 @@ fn scalar(text: &str) -> String {
     }
 }
 
-fn environment(manager: &Manager) -> Option<Edit> {
+/// The namespaces that an operator watches, as the component `namespaced` says it.
+const WATCHED: &str = "WATCH_NAMESPACE";
+
+/// The components of `config/default`.
+fn components(found: &Found) -> Option<Edit> {
+    let line = |name: &&str| format!("  - ../{name}\n");
+    let lines: String = found.components.iter().map(line).collect();
+    let marker = "  # +kbr:scaffold:components\n";
+    let path = "config/default/kustomization.yaml";
+    (!lines.is_empty()).then(|| Edit::replace(path, marker, &format!("{lines}{marker}")))
+}
+
+/// The namespaces that a namespaced operator watches, if they are not its own.
+pub fn watched(found: &Found) -> Option<&str> {
+    let mut variables = found.manager.env.iter();
+    let variable = variables.find(|it| it["name"] == WATCHED)?;
+    variable["value"]
+        .as_str()
+        .filter(|_| found.project.namespaced)
+}
+
+fn environment(found: &Found) -> Option<Edit> {
     let ours = ["POD_NAME", "POD_NAMESPACE"];
-    let theirs = manager
-        .env
-        .iter()
-        .filter(|it| !ours.iter().any(|name| it["name"] == *name));
+    let is_ours = |name: &Value| {
+        ours.iter().any(|it| name == it) || (found.project.namespaced && name == WATCHED)
+    };
+    let theirs = found.manager.env.iter().filter(|it| !is_ours(&it["name"]));
     let mut lines = String::new();
     for variable in theirs {
         let _ = writeln!(lines, "            - {variable}");

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Files, source, yaml};
+use super::{Files, GoProject, source, yaml};
 
 /// An object in `config/samples`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -113,6 +113,25 @@ fn container(pod: &Value) -> &Value {
     let mut named = containers.iter().filter(|it| it["name"] == "manager");
     let found = named.next().or(containers.first());
     found.unwrap_or(&Value::Null)
+}
+
+/// What `config/default` of both has as a component, or leaves out.
+pub fn components(files: &Files, project: &GoProject) -> Vec<&'static str> {
+    let text = files.get("config/default/kustomization.yaml");
+    let documents = text.map(|text| yaml::documents(text)).unwrap_or_default();
+    let includes = |name: &str| {
+        let lists = documents
+            .iter()
+            .flat_map(|it| [&it["resources"], &it["components"]]);
+        let mut items = lists.flat_map(|list| list.as_array().into_iter().flatten());
+        items.any(|it| it.as_str() == Some(&format!("../{name}")))
+    };
+    let optional = ["prometheus", "network-policy"].into_iter();
+    let namespaced = project.namespaced.then_some("namespaced");
+    optional
+        .filter(|name| includes(name))
+        .chain(namespaced)
+        .collect()
 }
 
 /// Files below `config` that kubebuilder writes, or whose contents are taken over: folders, and the ends of names.

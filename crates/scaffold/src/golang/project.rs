@@ -20,6 +20,8 @@ pub struct GoProject {
     pub repo: String,
     /// `captains`.
     pub project_name: String,
+    /// Whether the operator works in its own namespace only, with a Role instead of a `ClusterRole`.
+    pub namespaced: bool,
     /// One for each version of a kind.
     pub resources: Vec<GoResource>,
 }

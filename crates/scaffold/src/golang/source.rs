@@ -30,6 +30,12 @@ impl Marker {
         format!("// +kbr:{}:{}", self.name, self.arguments)
     }
 
+    /// Removes an argument with this value.
+    pub fn remove(&mut self, argument: &str) {
+        let others = self.arguments.split(',').filter(|it| *it != argument);
+        self.arguments = others.collect::<Vec<_>>().join(",");
+    }
+
     /// The value of an argument.
     pub fn value(&self, name: &str) -> Option<&str> {
         let pairs = self

@@ -105,3 +105,22 @@ fn what_could_change_the_meaning_of_a_file_is_not_carried() {
     let edits = format!("{:?}", carried::deployment(&read(&files).unwrap(), &head));
     assert!(edits.contains(r#"\"a: b\\n  replicas\": \"9\""#), "{edits}");
 }
+
+#[test]
+fn components_of_the_project_in_go_stay_switched_on() {
+    let components = |resources: &str, namespaced: bool| {
+        let text = format!("resources:\n- ../crd\n# - ../network-policy\n{resources}");
+        let path = "config/default/kustomization.yaml".to_owned();
+        let project = GoProject {
+            namespaced,
+            ..GoProject::default()
+        };
+        manifests::components(&Files::from([(path, text)]), &project)
+    };
+    assert_eq!(components("", false), [""; 0]);
+    assert_eq!(components("- ../prometheus\n", false), ["prometheus"]);
+    assert_eq!(
+        components("components: [../network-policy]\n", true),
+        ["network-policy", "namespaced"]
+    );
+}
