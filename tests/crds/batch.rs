@@ -10,12 +10,6 @@ use serde_json::Value;
 use super::program::{self, Module};
 use super::results;
 
-/// How large the schemas of a program may be together, in nodes: a compiler of 3,000 takes 2 to 3 GB.
-const NODES: usize = 3000;
-
-/// How many programs are compiled at a time.
-const PROGRAMS: usize = 2;
-
 /// How often to compile again without modules that do not compile.
 const ROUNDS: usize = 12;
 
@@ -59,35 +53,6 @@ serde_json = { workspace = true }
 [lints]
 workspace = true
 "#;
-
-/// Divides modules, each with its number of nodes, into programs.
-pub fn programs<T>(modules: Vec<(usize, T)>) -> Vec<Vec<T>> {
-    let mut programs: Vec<Vec<T>> = Vec::new();
-    let mut room = 0;
-    for (nodes, module) in modules {
-        match programs.last_mut() {
-            Some(last) if nodes <= room => last.push(module),
-            _ => {
-                programs.push(vec![module]);
-                room = NODES;
-            }
-        }
-        room = room.saturating_sub(nodes);
-    }
-    programs
-}
-
-/// Programs that are compiled at the same time.
-pub fn rounds<T>(programs: Vec<Vec<T>>) -> Vec<Vec<Vec<T>>> {
-    let mut rounds: Vec<Vec<Vec<T>>> = Vec::new();
-    for program in programs {
-        match rounds.last_mut().filter(|round| round.len() < PROGRAMS) {
-            Some(round) => round.push(program),
-            None => rounds.push(vec![program]),
-        }
-    }
-    rounds
-}
 
 /// Compiled programs.
 #[derive(Debug)]

@@ -11,6 +11,7 @@
 //! `KBR_CRDS_ONLY` limits it to the files whose path contains this text; with `KBR_CRDS_FROM`, a sample begins at this path.
 
 mod batch;
+mod choice;
 mod collection;
 mod command;
 #[path = "../../crates/lint-fixtures/tests/imported/compare.rs"]

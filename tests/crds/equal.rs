@@ -7,6 +7,7 @@ use std::time::Instant;
 use serde_json::Value;
 
 use super::batch::{self, Compiled};
+use super::choice;
 use super::collection::Entry;
 use super::command;
 use super::compare::{data, difference, merged};
@@ -32,7 +33,7 @@ pub fn modules(entry: &Entry) -> Vec<Module> {
 pub fn rounds(entries: Vec<(&Entry, Vec<Module>)>) -> Vec<Round<'_>> {
     let entries = entries.into_iter();
     let weighed = entries.map(|(entry, modules)| (entry.nodes(), (entry, modules)));
-    batch::rounds(batch::programs(weighed.collect()))
+    choice::rounds(choice::programs(weighed.collect()))
 }
 
 /// The modules of each program.

@@ -2,35 +2,18 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::choice;
 use super::collection::Entry;
 use super::features::features;
 use super::results::digest;
 
-/// Chooses `count` CRDs: in turn one for each feature, the rarest first.
+/// Chooses `count` CRDs: in turn one for each feature, the rarest first, in an order that is unlike that of projects.
 pub fn choose(entries: &[Entry], count: usize) -> Vec<&Entry> {
-    let mut having: BTreeMap<&str, Vec<&Entry>> = BTreeMap::new();
-    for entry in entries {
-        for feature in features(&entry.crd, &entry.definition) {
-            having.entry(feature).or_default().push(entry);
-        }
-    }
-    // In an order that is unlike that of projects.
-    for all in having.values_mut() {
-        all.sort_by_key(|entry| std::cmp::Reverse(digest(&entry.name)));
-    }
-    let mut turns: Vec<Vec<&Entry>> = having.into_values().collect();
-    turns.sort_by_key(Vec::len);
-    let mut chosen: BTreeMap<&str, &Entry> = BTreeMap::new();
-    while chosen.len() < count && turns.iter().any(|left| !left.is_empty()) {
-        for left in &mut turns {
-            while let Some(entry) = left.pop() {
-                if chosen.len() < count && chosen.insert(&entry.name, entry).is_none() {
-                    break;
-                }
-            }
-        }
-    }
-    chosen.into_values().collect()
+    let features = |entry: &Entry| features(&entry.crd, &entry.definition);
+    let named = entries.iter().map(|it| (it.name.as_str(), features(it)));
+    let chosen = choice::sample(named, count, digest);
+    let is_chosen = |entry: &&Entry| chosen.contains(entry.name.as_str());
+    entries.iter().filter(is_chosen).collect()
 }
 
 /// Prints how many CRDs have each feature, of all and of the sample.

@@ -83,3 +83,69 @@ pub fn difference(path: &str, theirs: &Value, ours: &Value) -> Option<String> {
     }
     (theirs != ours).then(|| format!("{path}: {theirs} became {ours}"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn crd(version: &str, names: &str) -> Value {
+        let text = format!(
+            r#"{{ "metadata": {{ "name": "ships.crew.example.com" }}, "spec": {{ "group": "crew.example.com",
+                "names": {{ "kind": "Ship", "plural": "ships"{names} }}, "versions": [{version}] }} }}"#
+        );
+        serde_json::from_str(&text).unwrap()
+    }
+
+    const VERSION: &str = r#"{ "name": "v1", "schema": { "openAPIV3Schema": { "type": "object", "required": ["a", "b"] } } }"#;
+
+    #[test]
+    fn what_the_api_server_takes_for_equal_is_equal() {
+        let original = data(&crd(VERSION, ""));
+        let defaults = r#", "singular": "ship", "listKind": "ShipList", "shortNames": []"#;
+        assert_eq!(data(&crd(VERSION, defaults)), original);
+        let empty = VERSION.replace(
+            "\"v1\",",
+            "\"v1\", \"subresources\": {}, \"selectableFields\": [],",
+        );
+        assert_eq!(data(&crd(&empty, "")), original);
+        let mut converted = crd(VERSION, "");
+        converted["spec"]["conversion"] = json!({ "strategy": "Webhook" });
+        converted["metadata"]["annotations"] =
+            json!({ "controller-gen.kubebuilder.io/version": "v1" });
+        assert_eq!(data(&converted), original);
+        let second = VERSION.replace("v1", "v2");
+        let (forth, back) = (
+            format!("{VERSION}, {second}"),
+            format!("{second}, {VERSION}"),
+        );
+        assert_eq!(data(&crd(&forth, "")), data(&crd(&back, "")));
+    }
+
+    #[test]
+    fn what_an_import_must_keep_is_not() {
+        let original = data(&crd(VERSION, ""));
+        let differs = |other: &Value| difference("", &original, &data(other));
+        let listed = differs(&crd(VERSION, r#", "listKind": "Ships""#));
+        assert_eq!(
+            listed.as_deref(),
+            Some("/spec/names/listKind: \"ShipList\" became \"Ships\"")
+        );
+        let fewer = differs(&crd(&VERSION.replace(", \"b\"", ""), ""));
+        assert!(
+            fewer
+                .unwrap()
+                .contains("/required: [\"a\",\"b\"] became [\"a\"]")
+        );
+        assert!(
+            differs(&crd(
+                &VERSION.replace("\"schema\"", "\"served\": true, \"schema\""),
+                ""
+            ))
+            .is_some()
+        );
+        let mut annotated = crd(VERSION, "");
+        annotated["metadata"]["annotations"] = json!({ "example.com/a": "b" });
+        assert!(differs(&annotated).is_some());
+        assert_eq!(differs(&crd(VERSION, "")), None);
+    }
+}

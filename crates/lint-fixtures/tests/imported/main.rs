@@ -8,6 +8,8 @@
     reason = "generated types"
 )]
 
+#[path = "../../../../tests/crds/choice.rs"]
+mod choice;
 mod compare;
 mod known_types;
 mod objects;
