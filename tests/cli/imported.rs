@@ -122,3 +122,100 @@ fn external_types_are_in_a_crate_without_a_crd_and_controllers_use_them() {
                    --external-crate ./external --external-type external::crew::v1::Ship";
     written(folder.path(), webhook);
 }
+
+#[test]
+fn external_types_go_into_the_crate_that_the_flag_names() {
+    let (folder, _) = imported(
+        "--external --external-crate ./crates/sea-kinds --controller",
+        "",
+    );
+    let text = |path: &str| fs::read_to_string(folder.path().join(path)).unwrap();
+    let manifest = text("Cargo.toml");
+    for expected in [
+        "members = [\"api\", \"crates/sea-kinds\"]",
+        "sea_kinds = { path = \"crates/sea-kinds\", package = \"ships-sea-kinds\" }",
+    ] {
+        assert!(manifest.contains(expected), "{expected}: {manifest}");
+    }
+    assert!(text("crates/sea-kinds/Cargo.toml").contains("name = \"ships-sea-kinds\""));
+    assert!(text("src/controllers/ship.rs").contains("use sea_kinds::crew::v1::Ship;"));
+    let again = "create api --from-crd crd.yaml --external --external-crate ./crates/sea-kinds --controller";
+    assert!(written(folder.path(), again).contains("nothing to do"));
+
+    // A second crate beside it, which the user has begun.
+    let manifest = folder.path().join("kinds/Cargo.toml");
+    fs::create_dir(folder.path().join("kinds")).unwrap();
+    fs::write(&manifest, "[package]\nname = \"mine\"\n").unwrap();
+    replace(&folder.path().join("crd.yaml"), "Ship,", "Boat,");
+    let boat = "create api --from-crd crd.yaml --external --external-crate ./kinds --controller";
+    let (is_success, printed) = kbr(folder.path(), boat);
+    assert!(!is_success);
+    let expected = "`kinds/Cargo.toml` lacks `kube`, on which the types depend";
+    assert!(printed.contains(expected), "{printed}");
+    fs::copy(folder.path().join("crates/sea-kinds/Cargo.toml"), &manifest).unwrap();
+    replace(&manifest, "ships-sea-kinds", "mine");
+    written(folder.path(), boat);
+    let text = text("Cargo.toml");
+    assert!(
+        text.contains("members = [\"api\", \"kinds\", \"crates/sea-kinds\"]"),
+        "{text}"
+    );
+    assert!(
+        text.contains("kinds = { path = \"kinds\", package = \"mine\" }"),
+        "{text}"
+    );
+}
+
+#[test]
+fn the_types_of_a_published_crate_have_the_names_and_the_scope_of_the_crd() {
+    let (folder, _) = imported(
+        "--external-crate sea-kinds@1 --external-type sea_kinds::v1::Ship --controller",
+        "",
+    );
+    let text = |path: &str| fs::read_to_string(folder.path().join(path)).unwrap();
+    assert!(text("Cargo.toml").contains("sea-kinds = \"1\""));
+    assert!(text("src/controllers/ship.rs").contains("use sea_kinds::v1::Ship;"));
+    let project = text("PROJECT");
+    for expected in ["full_group = \"crew.example.com\"", "plural = \"ships\""] {
+        assert!(project.contains(expected), "{expected}: {project}");
+    }
+    assert!(!folder.path().join("external").exists());
+}
+
+#[test]
+fn a_crate_that_cannot_have_external_types_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    written(
+        folder.path(),
+        "init --domain example.com --project-name ships",
+    );
+    fs::write(folder.path().join("crd.yaml"), CRD).unwrap();
+    for (flags, expected) in [
+        ("--external --external-crate sea-kinds@1", "is not a folder"),
+        (
+            "--external --external-crate ../kinds",
+            "is not a folder in the project",
+        ),
+        ("--external --external-crate ./api", "is reserved"),
+        (
+            "--external --external-crate ./kinds --external-type kinds::Ship",
+            "'--external' cannot be used with '--external-type <TYPE>'",
+        ),
+        ("--external-crate ./kinds", "--external-type <TYPE>"),
+        (
+            "--external-crate ./kinds --external-type kinds::Ship",
+            "`./kinds` is not a crate",
+        ),
+        (
+            "--resource=false",
+            "`--resource=false` contradicts `--from-crd`",
+        ),
+    ] {
+        let command = format!("create api --from-crd crd.yaml --controller {flags}");
+        let (is_success, printed) = kbr(folder.path(), &command);
+        assert!(!is_success, "{flags}");
+        assert!(printed.contains(expected), "{flags}: {printed}");
+    }
+    let (is_success, _) = kbr(folder.path(), "create api --external --kind Ship");
+    assert!(!is_success);
+}

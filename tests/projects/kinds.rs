@@ -2,10 +2,26 @@
 
 use std::fs;
 
-use super::{place::place, project::Project, states::external_crate, support::write};
+use super::{place::place, project::Project, support::write};
+
+/// A kind that another operator owns.
+const WIDGETS: &str = "apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: { name: widgets.widgets.example.org }
+spec:
+  group: widgets.example.org
+  names: { kind: Widget, plural: widgets, singular: widget, listKind: WidgetList }
+  scope: Namespaced
+  versions:
+    - name: v1
+      served: true
+      storage: true
+      schema: { openAPIV3Schema: { type: object, properties: { spec: { type: object, properties: {
+        size: { description: How large., type: integer, minimum: 1 } } } } } }
+";
 
 /// The behavior visible to users of the operator.
-const TEST: &str = r##"//! The webhooks of all kinds, called by the API server.
+const TEST: &str = r#"//! The webhooks of all kinds, called by the API server.
 
 use std::time::Duration;
 
@@ -17,20 +33,7 @@ use serde_json::{Value, json};
 
 const LIMIT: Duration = Duration::from_secs(180);
 
-const WIDGETS: &str = r#"
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: { name: widgets.widgets.example.org }
-spec:
-  group: widgets.example.org
-  names: { kind: Widget, plural: widgets, singular: widget, listKind: WidgetList }
-  scope: Namespaced
-  versions:
-    - name: v1
-      served: true
-      storage: true
-      schema: { openAPIV3Schema: { type: object, x-kubernetes-preserve-unknown-fields: true } }
-"#;
+const WIDGETS: &str = include_str!("../../widgets.yaml");
 
 fn dry_run() -> PostParams {
     PostParams { dry_run: true, ..PostParams::default() }
@@ -84,7 +87,7 @@ async fn each_kind_has_its_own_webhooks_file() -> anyhow::Result<()> {
     assert_eq!(ignored.spec.message, None);
 
     // An external kind.
-    let widgets: Api<widgets::Widget> = cluster.api();
+    let widgets: Api<widgets::widgets_example_org::v1::Widget> = cluster.api();
     let size = json!({ "size": 1 });
     let rejected = eventually(LIMIT, "a rejection", || async {
         Ok(rejection(widgets.create(&dry_run(), &object(&long, &size)).await))
@@ -126,7 +129,7 @@ async fn each_kind_has_its_own_webhooks_file() -> anyhow::Result<()> {
     .await?;
     cluster.close().await
 }
-"##;
+"#;
 
 /// The user's code in a validator.
 const SHORT: &str = r#"    let mut errors = webhook::FieldErrors::default();
@@ -190,10 +193,13 @@ fn built_in_and_external_kinds_have_their_own_webhooks() {
     }
     project.implement("src/webhooks/crew_v1_captain.rs", "check", SHORT);
 
-    external_crate(&project);
+    write(&project.0.join("widgets.yaml"), WIDGETS.as_bytes());
     project.kbr(
-        "create webhook --group widgets.example.org --domain= --version v1 --kind Widget --plural widgets \
-         --validation --external-crate ./widgets --external-type widgets::Widget",
+        "create api --from-crd widgets.yaml --external --external-crate ./widgets --controller",
+    );
+    project.kbr(
+        "create webhook --group widgets.example.org --version v1 --kind Widget --validation \
+         --external-crate ./widgets --external-type widgets::widgets_example_org::v1::Widget",
     );
     let file = "src/webhooks/widgets_example_org_v1_widget.rs";
     project.implement(file, "check", SHORT);

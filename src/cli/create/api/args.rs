@@ -37,13 +37,8 @@ pub struct Args {
     /// Take the kind and its types from a `CustomResourceDefinition`; `-` reads standard input
     #[arg(long, help_heading = "What to create", value_name = "FILE|-")]
     pub from_crd: Option<PathBuf>,
-    /// With `--from-crd`, write only the types, into the crate `external`: another operator owns the kind
-    #[arg(
-        long,
-        help_heading = "What to create",
-        requires = "from_crd",
-        conflicts_with = "external_crate"
-    )]
+    /// With `--from-crd`, write only the types, into the crate `./external` or that of `--external-crate`: another operator owns the kind
+    #[arg(long, help_heading = "What to create", requires = "from_crd")]
     pub external: bool,
     /// Create the kind: its types, CRD, sample and roles
     #[arg(long, help_heading = "What to create", value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]

@@ -2,6 +2,7 @@
 
 mod again;
 mod external;
+mod types_crate;
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -11,12 +12,15 @@ use std::{fs, io};
 
 use anyhow::Context as _;
 
+use self::types_crate::TypesCrate;
 use super::args::Args;
 use super::controller;
 use crate::cli::prompt;
 use crate::cli::write::{self, Intent, Plan, Planned, Session};
 use kbr_host::diagnostic::{Diagnostic, Problems};
+use kbr_host::output;
 use kbr_scaffold::changes::Change;
+use kbr_scaffold::existing::{self, Found, Named, Wanted};
 use kbr_scaffold::imported::{self, Definition, Kept, Types};
 use kbr_scaffold::project::{Project, Table};
 use kbr_scaffold::resource::controller::Controller;
@@ -31,10 +35,19 @@ pub fn plan(args: &Args, path: &Path) -> anyhow::Result<Option<Plan>> {
     check_flags(args)?;
     let kind = Some(args.of.kind.kind.as_str()).filter(|kind| !kind.is_empty());
     let definition = imported::read(&text(path)?, kind)?;
+    let krate = args.of.external_crate.as_deref();
+    let types_crate = if args.external {
+        Some(TypesCrate::of(krate)?)
+    } else {
+        None
+    };
     let with_controller = with_controller(args)?;
     let (session, project) = write::open(args.write)?;
-    if args.external {
-        return external(args, &definition, with_controller, session, &project).map(Some);
+    if let Some(krate) = &types_crate {
+        return external(krate, args, &definition, with_controller, session, &project).map(Some);
+    }
+    if krate.is_some() {
+        return elsewhere(args, &definition, with_controller, session, &project);
     }
     let known = known(&definition, &project);
     if !known.is_empty() {
@@ -67,6 +80,7 @@ pub fn plan(args: &Args, path: &Path) -> anyhow::Result<Option<Plan>> {
 
 /// Plans the types of a kind that another operator owns, and a controller for it.
 fn external(
+    krate: &TypesCrate,
     args: &Args,
     definition: &Definition,
     with_controller: bool,
@@ -74,11 +88,11 @@ fn external(
     project: &Project,
 ) -> anyhow::Result<Plan> {
     let apis = versions(definition, project)?;
-    let (files, mut text) = external::files(&apis, definition, &session, project)?;
+    let (files, mut text) = external::files(krate, &apis, definition, &session, project)?;
     let mut intent = Intent::tables(project);
     let mut next = "next:\n  make test\n".to_owned();
     if let Some(stored) = apis.first() {
-        let (target, added) = external::target(stored, definition, &session, project)?;
+        let (target, added) = external::target(krate, stored, definition, &session, project)?;
         let flags = format!(
             "--external-crate {} --external-type {}",
             target.external_crate, target.type_path
@@ -92,15 +106,52 @@ fn external(
     }
     text += &notes(definition, &definition.types());
     let mut plan = session.plan(&intent, text, next)?;
-    plan.changes = joined(plan.changes, files);
+    plan.changes = joined(plan.changes, files, krate);
     Ok(plan)
 }
 
+/// Plans a controller for a kind of which another crate has the types: the definition says its names and its scope.
+fn elsewhere(
+    args: &Args,
+    definition: &Definition,
+    with_controller: bool,
+    session: Session,
+    project: &Project,
+) -> anyhow::Result<Option<Plan>> {
+    if !with_controller {
+        output::message("nothing to do: the crate has the types, and you chose no controller");
+        return Ok(None);
+    }
+    let type_path = args.of.external_type.as_deref().unwrap_or_default();
+    let apis = versions(definition, project)?;
+    // A path may say the version: `cert_manager::v1::Certificate`.
+    let is_said = |api: &&Resource| type_path.split("::").any(|part| part == api.version);
+    let Some(api) = apis.iter().find(is_said).or(apis.first()) else {
+        return Ok(None);
+    };
+    let wanted = Wanted {
+        named: Named {
+            group: &definition.group,
+            domain: Some(""),
+            version: &api.version,
+            kind: &api.kind,
+        },
+        plural: Some(&definition.plural),
+        ..args.of.wanted(Some(definition.namespaced))
+    };
+    let Found { target, added } = existing::find(&wanted, project, session.root())?;
+    let mut intent = Intent::tables(project);
+    let controller = add_controller(target, args, project, &mut intent)?;
+    let next = format!("next:\n  edit {}\n  make test\n", controller.path());
+    let notes = external::notes(added.as_ref());
+    session.plan(&intent, notes, next).map(Some)
+}
+
 /// The changes of the command's tables, and those of the types: both add lines to the manifest.
-fn joined(mut changes: Vec<Change>, files: Vec<Change>) -> Vec<Change> {
+fn joined(mut changes: Vec<Change>, files: Vec<Change>, krate: &TypesCrate) -> Vec<Change> {
     for file in files {
         match changes.iter_mut().find(|change| change.path == file.path) {
-            Some(change) => external::join(change),
+            Some(change) => external::join(change, krate),
             None => changes.push(file),
         }
     }
@@ -127,7 +178,6 @@ fn check_flags(args: &Args) -> anyhow::Result<()> {
         ("version", !of.kind.version.is_empty()),
         ("domain", of.kind.domain.is_some()),
         ("plural", of.plural.is_some()),
-        ("external-crate", of.external_crate.is_some()),
         ("namespaced", args.new.namespaced.is_some()),
         ("resource=false", args.resource == Some(false)),
     ];
@@ -216,8 +266,14 @@ fn add_controller(
     project: &Project,
     intent: &mut Intent,
 ) -> anyhow::Result<Controller> {
-    let Planned { value, .. } = controller::name(target, args.controller_name.as_deref(), project)?;
-    intent.add(Table::Controller(value.clone()));
+    let Planned { value, recorded } =
+        controller::name(target, args.controller_name.as_deref(), project)?;
+    if recorded {
+        let name = &value.name;
+        intent.again(|table| matches!(table, Table::Controller(known) if known.name == *name));
+    } else {
+        intent.add(Table::Controller(value.clone()));
+    }
     Ok(value)
 }
 

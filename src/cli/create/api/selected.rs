@@ -3,7 +3,7 @@
 use std::ops::Deref;
 
 use clap::builder::ArgPredicate;
-use clap::{ArgMatches, Command};
+use clap::{Arg, ArgMatches, Command};
 
 use super::super::existing::ExistingArgs;
 
@@ -31,7 +31,9 @@ impl clap::FromArgMatches for SelectedArgs {
 
 impl clap::Args for SelectedArgs {
     fn augment_args(command: Command) -> Command {
-        optional(ExistingArgs::augment_args(command))
+        // With `--external`, the types have known paths, so that a crate needs none.
+        let derived = |arg: Arg| arg.conflicts_with("external");
+        optional(ExistingArgs::augment_args(command)).mut_arg("external_type", derived)
     }
 
     fn augment_args_for_update(command: Command) -> Command {

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::again;
+use super::types_crate::{self, TypesCrate};
 use crate::cli::create::existing;
 use crate::cli::write::Session;
 use kbr_scaffold::changes::{Change, Verb};
@@ -13,54 +14,29 @@ use kbr_scaffold::project::Project;
 use kbr_scaffold::resource::Resource;
 use kbr_scaffold::resource::target::Target;
 
-/// The folder of the crate, and its name in the project.
-pub const FOLDER: &str = "external";
-
-/// The value of `--external-crate` for it.
-const CRATE: &str = "./external";
-
-/// The manifest of the crate of `project`.
-fn manifest(project: &str) -> String {
-    format!(
-        "[package]
-name = \"{project}-external\"
-description = \"Types of kinds that other operators own\"
-version = \"0.1.0\"
-edition = \"2024\"
-rust-version = \"1.89\"
-publish = false
-
-[dependencies]
-k8s-openapi = {{ workspace = true, features = [\"schemars\"] }}
-kube = {{ workspace = true, features = [\"derive\"] }}
-schemars = {{ workspace = true }}
-serde = {{ workspace = true }}
-serde_json = {{ workspace = true }}
-
-[lints]
-workspace = true
-"
-    )
-}
-
 /// The files of the crate with these types, and notes about what was not merged into files that exist.
 ///
 /// # Errors
-/// The CRD that existing types come from cannot be read.
+/// The crate lacks a dependency, or the CRD that existing types come from cannot be read.
 pub fn files(
+    krate: &TypesCrate,
     apis: &[Resource],
     definition: &Definition,
     session: &Session,
     project: &Project,
 ) -> anyhow::Result<(Vec<Change>, String)> {
+    krate.check(session)?;
+    let folder = &krate.folder;
     let types = definition.types();
-    let earlier = again::ancestors(FOLDER, definition, session)?.unwrap_or_default();
+    let earlier = again::ancestors(folder, definition, session)?.unwrap_or_default();
     let mut notes = String::new();
     let mut files = Files {
         root: session.root(),
+        folder,
         changes: Vec::new(),
     };
-    files.once("Cargo.toml", &manifest(&project.head.name));
+    let manifest = types_crate::manifest(&krate.package(project, session));
+    files.once("Cargo.toml", &manifest);
     for api in apis {
         let (module, version) = (api.group_module(), &api.version);
         let (kind, file) = (&api.kind, api.kind_module());
@@ -79,7 +55,7 @@ pub fn files(
         let Some(types) = types.iter().find(|types| types.version == *version) else {
             continue;
         };
-        let path = format!("{FOLDER}/src/{module}/{version}/{file}.rs");
+        let path = format!("{folder}/src/{module}/{version}/{file}.rs");
         if files.text(&path).is_none() {
             files.write(&path, Verb::Create, types.text.clone());
             continue;
@@ -88,16 +64,18 @@ pub fn files(
         files.changes.extend(merged);
         notes += &unmerged;
     }
-    files.member();
+    notes += &files.member();
     files
         .changes
-        .extend(again::source(FOLDER, definition, session)?);
+        .extend(again::source(folder, definition, session)?);
     Ok((files.changes, notes))
 }
 
 /// Files of the crate before and after.
 struct Files<'a> {
     root: &'a Path,
+    /// The crate's.
+    folder: &'a str,
     changes: Vec<Change>,
 }
 
@@ -128,7 +106,7 @@ impl Files<'_> {
 
     /// Writes a file of the crate unless it exists.
     fn once(&mut self, path: &str, text: &str) {
-        let path = format!("{FOLDER}/{path}");
+        let path = format!("{}/{path}", self.folder);
         if self.text(&path).is_none() {
             self.write(&path, Verb::Create, text.to_owned());
         }
@@ -136,19 +114,25 @@ impl Files<'_> {
 
     /// Adds a line to a file of the crate, which begins with `about`, unless it has the line.
     fn line(&mut self, path: &str, about: &str, line: &str) {
-        let path = format!("{FOLDER}/{path}");
+        let path = format!("{}/{path}", self.folder);
         let text = self.text(&path).unwrap_or_else(|| format!("{about}\n"));
         if !text.lines().any(|known| known == line) {
             self.write(&path, Verb::Insert, format!("{text}{line}\n"));
         }
     }
 
-    /// Makes the crate a member of the workspace.
-    fn member(&mut self) {
+    /// Makes the crate a member of the workspace; or what to do, if the manifest has another form than kbr's.
+    fn member(&mut self) -> String {
         let text = self.text("Cargo.toml").unwrap_or_default();
-        if let Some(text) = with_member(&text) {
+        if let Some(text) = with_member(&text, self.folder) {
             self.write("Cargo.toml", Verb::Insert, text);
+        } else if !is_member(&text, self.folder) {
+            let folder = self.folder;
+            return format!(
+                "note: add `{folder:?}` to the `members` of the workspace in `Cargo.toml`\n"
+            );
         }
+        String::new()
     }
 }
 
@@ -157,18 +141,20 @@ impl Files<'_> {
 /// # Errors
 /// The manifest has another crate of the same name.
 pub fn target(
+    krate: &TypesCrate,
     api: &Resource,
     definition: &Definition,
     session: &Session,
     project: &Project,
 ) -> anyhow::Result<(Target, Option<Added>)> {
     let type_path = format!(
-        "{FOLDER}::{}::{}::{}",
+        "{}::{}::{}::{}",
+        krate.key(),
         api.group_module(),
         api.version,
         api.kind
     );
-    let package = format!("{}-external", project.head.name);
+    let (flag, package) = (krate.flag(), krate.package(project, session));
     let wanted = Wanted {
         named: Named {
             group: &definition.group,
@@ -178,7 +164,7 @@ pub fn target(
         },
         plural: Some(&definition.plural),
         namespaced: Some(definition.namespaced),
-        external: Some((CRATE, &type_path)),
+        external: Some((&flag, &type_path)),
         package: Some(&package),
     };
     let Found { target, added } = kbr_scaffold::existing::find(&wanted, project, session.root())?;
@@ -186,17 +172,26 @@ pub fn target(
 }
 
 /// Makes the crate a member of the workspace, in a change of the manifest.
-pub fn join(manifest: &mut Change) {
+pub fn join(manifest: &mut Change, krate: &TypesCrate) {
     let text = String::from_utf8_lossy(&manifest.after).into_owned();
-    manifest.after = with_member(&text).unwrap_or(text).into_bytes();
+    manifest.after = with_member(&text, &krate.folder)
+        .unwrap_or(text)
+        .into_bytes();
 }
 
 /// A manifest with the crate as a member of the workspace, if it lacks it.
-fn with_member(text: &str) -> Option<String> {
+fn with_member(text: &str, folder: &str) -> Option<String> {
     const BEFORE: &str = "members = [\"api\"";
-    let member = format!("{BEFORE}, {FOLDER:?}");
-    let lacks = text.contains(BEFORE) && !text.contains(&member);
-    lacks.then(|| text.replacen(BEFORE, &member, 1))
+    let lacks = text.contains(BEFORE) && !is_member(text, folder);
+    lacks.then(|| text.replacen(BEFORE, &format!("{BEFORE}, {folder:?}"), 1))
+}
+
+/// Whether the workspace of a manifest lists a folder.
+fn is_member(text: &str, folder: &str) -> bool {
+    let manifest: toml::Table = toml::from_str(text).unwrap_or_default();
+    let members = manifest.get("workspace").and_then(|it| it.get("members"));
+    let mut members = members.and_then(|it| it.as_array()).into_iter().flatten();
+    members.any(|it| it.as_str() == Some(folder))
 }
 
 /// What to do about a new crate.
