@@ -1,4 +1,5 @@
-//! The Makefile of a generated project on a real API server: installs, deployments and removals, and their checks.
+//! A generated project on a real API server: its Makefile installs, deploys and removes, with checks; and it takes over from another
+//! operator.
 
 #[path = "../support/mod.rs"]
 mod support;
@@ -24,9 +25,9 @@ spec:
       schema: { openAPIV3Schema: { type: object, x-kubernetes-preserve-unknown-fields: true } }
 ";
 
-/// One project and one API server for the whole script, so that each command starts where the previous one ended.
+/// One project and one API server for both scripts, so that each command starts where the previous one ended.
 #[test]
-fn the_makefile_installs_deploys_and_removes() {
+fn the_makefile_installs_deploys_and_removes_and_a_takeover_is_checked() {
     let project = tempfile::tempdir().expect("a folder");
     let commands = "kbr init --domain example.com --project-name captains
         kbr create api --group crew --version v1 --kind Captain --resource --controller";
@@ -47,9 +48,11 @@ fn the_makefile_installs_deploys_and_removes() {
     write(&project.path().join(crd), CRD.as_bytes());
     let before = tracked(project.path());
 
+    let scripts = repository().join("tests/makefile");
+    let both = "sh -e \"$0/script.sh\" && sh -e \"$0/takeover.sh\"";
     let output = Command::new(KBR)
-        .args(["envtest", "run", "--", "sh", "-e"])
-        .arg(repository().join("tests/makefile/script.sh"))
+        .args(["envtest", "run", "--", "sh", "-e", "-c", both])
+        .arg(scripts)
         .current_dir(project.path())
         .env("KBR_BINARY", KBR)
         .env_remove("MAKEFLAGS")
