@@ -53,6 +53,7 @@ test-release: libfaketime promtool ## Run these tests and those that take too lo
 	KBR_TESTS=release tests/run
 	tests/package/release
 	cargo run --quiet --workspace --all-features --example crds -- sample
+	tests/kubebuilder/run
 	$(MAKE) book-check
 	$(MAKE) images
 

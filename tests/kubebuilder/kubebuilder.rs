@@ -1,0 +1,104 @@
+//! Imports the projects of kubebuilder in a folder, tests them, and compares what `config/default` renders on both sides.
+//! The arguments are that folder, and one for the imported projects. `differences.txt` lists each difference that may be.
+//! With `KBR_IMPORTED` set, only compares what an earlier run has imported.
+
+mod compare;
+mod known;
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+use compare::Objects;
+use known::Known;
+
+fn main() -> ExitCode {
+    let arguments: Vec<PathBuf> = env::args_os().skip(1).map(PathBuf::from).collect();
+    let [from, to] = &arguments[..] else {
+        eprintln!("usage: kubebuilder PROJECTS IMPORTED");
+        return ExitCode::from(2);
+    };
+    let known = Known::read();
+    let mut unknown = 0;
+    for go in projects(from) {
+        let rust = to.join(go.file_name().expect("a name"));
+        if env::var_os("KBR_IMPORTED").is_none() {
+            import(&go, &rust);
+        }
+        let name = name_of(&go);
+        let (theirs, ours) = (objects(&go, &name), objects(&rust, &name));
+        let differences = compare::differences(&theirs, &ours, &known);
+        println!(
+            "{}: {} objects in Go, {} in Rust, {} differences",
+            go.display(),
+            theirs.len(),
+            ours.len(),
+            differences.len(),
+        );
+        for difference in differences.iter().filter(|it| !known.has(it)) {
+            println!("unknown: {difference}");
+            unknown += 1;
+        }
+    }
+    let unused = known.unused();
+    for line in &unused {
+        println!("not found: {line}");
+    }
+    println!("{unknown} unknown differences, {} not found", unused.len());
+    ExitCode::from(u8::from(unknown + unused.len() > 0))
+}
+
+/// The folders with a project in a folder, by name.
+fn projects(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).expect("the folder of projects");
+    let entries = entries.map(|entry| entry.expect("an entry").path());
+    let mut found: Vec<_> = entries.filter(|it| it.join("PROJECT").exists()).collect();
+    found.sort();
+    assert!(!found.is_empty(), "{} has no projects", folder.display());
+    found
+}
+
+/// `projectName` of PROJECT.
+fn name_of(project: &Path) -> String {
+    let text = fs::read_to_string(project.join("PROJECT")).expect("PROJECT");
+    let mut names = text
+        .lines()
+        .filter_map(|it| it.strip_prefix("projectName: "));
+    names.next().expect("a name").to_owned()
+}
+
+/// Imports a project, generates its manifests, and runs its tests on an API server.
+fn import(go: &Path, rust: &Path) {
+    let _ = fs::remove_dir_all(rust);
+    let parent = rust.parent().expect("a folder");
+    fs::create_dir_all(parent).expect("a folder");
+    let mut kbr = Command::new("kbr");
+    run(
+        parent,
+        kbr.arg("import").arg(go).arg("--directory").arg(rust),
+    );
+    run(rust, Command::new("make").arg("test"));
+}
+
+fn objects(project: &Path, name: &str) -> Objects {
+    let mut kubectl = Command::new("kubectl");
+    let rendered = run(project, kubectl.args(["kustomize", "config/default"]));
+    compare::objects(&rendered, name)
+}
+
+/// What a command prints.
+///
+/// # Panics
+/// It fails.
+fn run(folder: &Path, command: &mut Command) -> String {
+    let output = command.current_dir(folder).output().expect("a program");
+    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    let folder = folder.display();
+    assert!(
+        output.status.success(),
+        "{command:?} in {folder}:\n{printed}{errors}"
+    );
+    printed
+}
