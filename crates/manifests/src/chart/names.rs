@@ -12,6 +12,10 @@ const BRACES: &str = "kbrOpeningBracesKbr";
 pub const NAMESPACE: &str = "kbrNamespaceKbr";
 /// The full name, in a line that exists only if the release has another name than the project.
 const IF_RENAMED: &str = "kbrFullNameIfRenamedKbr";
+/// The Lease of a release with another name than the project, up to the domain, instead of one that does not begin with the project's name.
+const LEASE_IF_RENAMED: &str = "kbrLeaseIfRenamedKbr";
+const ELSE: &str = "kbrElseKbr";
+const END: &str = "kbrEndKbr";
 /// The label of which the value is the project's name: selectors of two releases in a namespace differ by it.
 const LABEL: &str = "app.kubernetes.io/name";
 /// The image of the operator.
@@ -92,6 +96,8 @@ impl Names {
     /// What else of an object names the release: its Lease, and the flags by which the operator knows its own names.
     pub fn mark_identity(&self, object: &mut Value) {
         let id = format!("{}.", self.chart);
+        let name = object["metadata"]["name"].as_str().unwrap_or_default();
+        let elects = name.ends_with("-leader-election-role");
         let rules = object.get_mut("rules").and_then(Value::as_array_mut);
         for rule in rules.into_iter().flatten() {
             if rule["resources"] != json!(["leases"]) {
@@ -99,8 +105,12 @@ impl Names {
             }
             let names = rule.get_mut("resourceNames").and_then(Value::as_array_mut);
             for name in names.into_iter().flatten() {
-                if let Some(domain) = name.as_str().and_then(|it| it.strip_prefix(&id)) {
+                let Some(lease) = name.as_str() else { continue };
+                if let Some(domain) = lease.strip_prefix(&id) {
                     *name = json!(format!("{FULL_NAME}.{domain}"));
+                } else if elects {
+                    let renamed = format!("{LEASE_IF_RENAMED}.{}", self.domain);
+                    *name = json!(format!("{renamed}{ELSE}{lease}{END}"));
                 }
             }
         }
@@ -159,6 +169,12 @@ impl Names {
             .replace(BRACES, "{{ \"{{\" }}")
             .replace(NAMESPACE, "{{ .Release.Namespace }}")
             .replace(FULL_NAME, &full_name)
+            .replace(
+                LEASE_IF_RENAMED,
+                &format!("{{{{ if {renamed} }}}}{full_name}"),
+            )
+            .replace(ELSE, "{{ else }}")
+            .replace(END, "{{ end }}")
             .replace(
                 IMAGE,
                 &format!("{{{{ include \"{}.image\" . }}}}", self.chart),
@@ -249,6 +265,26 @@ mod tests {
         names.mark(&mut object);
         let expected = json!({ "metadata": { "namespace": NAMESPACE }, "text": "monitoring", "list": ["monitoring"] });
         assert_eq!(object, expected);
+    }
+
+    #[test]
+    fn an_imported_lease_keeps_its_name_unless_the_release_has_another() {
+        let names = Names::new("shop", "shop-system", "example.com", [].iter());
+        let lease = |role: &str, lease: &str| {
+            let leases = json!({ "resources": ["leases"], "resourceNames": [lease] });
+            let mut role = json!({ "metadata": { "name": role }, "rules": [leases] });
+            names.mark_identity(&mut role);
+            names.expand(role["rules"][0]["resourceNames"][0].as_str().unwrap())
+        };
+        let role = "shop-leader-election-role";
+        assert_eq!(
+            lease(role, "3f7a.example.org"),
+            "{{ if ne (include \"shop.fullname\" .) \"shop\" }}{{ include \"shop.fullname\" . }}.example.com\
+             {{ else }}3f7a.example.org{{ end }}"
+        );
+        let own = "{{ include \"shop.fullname\" . }}.example.com";
+        assert_eq!(lease(role, "shop.example.com"), own);
+        assert_eq!(lease("shop-manager-role", "stock"), "stock");
     }
 
     #[test]
