@@ -30,6 +30,12 @@
 
 pub mod compatibility;
 mod definition;
+#[allow(
+    dead_code,
+    unused_imports,
+    reason = "kbr-testing, which has a link to it, uses the rest"
+)]
+mod expressions;
 mod finding;
 mod formats;
 mod lint;
@@ -37,6 +43,7 @@ mod lints;
 mod nearest;
 mod node;
 mod path;
+mod ratcheting;
 mod re2;
 pub mod rules;
 pub mod value;

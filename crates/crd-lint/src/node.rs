@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+pub use crate::expressions::is_embedded;
+
 /// The position of the value that a schema describes; some rules depend on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Level {
@@ -58,11 +60,6 @@ impl<'a> Node<'a> {
     pub fn is_resource(&self) -> bool {
         self.level == Level::Root || is_embedded(self.schema)
     }
-}
-
-/// Whether a schema describes an embedded object.
-pub fn is_embedded(schema: &Value) -> bool {
-    schema["x-kubernetes-embedded-resource"] == Value::Bool(true)
 }
 
 /// The schema of a version and all schemas in it, each with its JSON path: `.spec.ports[].name`, `.spec.labels[*]`.

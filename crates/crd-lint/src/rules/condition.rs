@@ -1,9 +1,6 @@
 //! Match conditions of webhooks: CEL expressions about an admission request.
 
-use super::infer::Checker;
-use super::inferred::{Cause, TypeError};
-use super::parse::parse;
-use super::types::Type;
+use crate::expressions::{Cause, Checker, Type, TypeError, parse};
 use crate::finding::{Finding, Severity};
 
 /// Reports why the API server cannot compile the expression of a match condition.

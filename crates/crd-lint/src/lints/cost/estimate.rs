@@ -4,7 +4,7 @@ use cel::IdedExpr;
 use cel::common::ast::{CallExpr, ComprehensionExpr, EntryExpr, Expr};
 use serde_json::{Value, json};
 
-use crate::rules::unquoted;
+use crate::expressions::unquoted;
 
 /// The largest request, in bytes.
 const REQUEST: u64 = 3 * 1024 * 1024;

@@ -2,12 +2,13 @@
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::rc::Rc;
 
 use serde_json::{Value, json};
 
+use super::types::is_embedded;
 use super::types::written;
-use crate::node::is_embedded;
 
 /// A CEL value. Clones share the content of lists and maps.
 #[derive(Clone, Debug)]
@@ -21,6 +22,9 @@ pub enum Data {
     Text(Rc<str>),
     /// `type(x)`.
     Kind(&'static str),
+    Ip(IpAddr),
+    /// An address, and the length of its prefix.
+    Cidr(IpAddr, u8),
     List(Rc<List>),
     /// A map or an object; the field names of objects are escaped for CEL.
     Map(Rc<BTreeMap<String, Data>>),
@@ -144,6 +148,8 @@ pub fn equal(a: &Data, b: &Data) -> Option<bool> {
         (Data::Kind(a), Data::Kind(b)) => a == b,
         (Data::Bool(a), Data::Bool(b)) => a == b,
         (Data::Text(a), Data::Text(b)) => a == b,
+        (Data::Ip(a), Data::Ip(b)) => a == b,
+        (Data::Cidr(a, c), Data::Cidr(b, d)) => (a, c) == (b, d),
         (Data::Int(_) | Data::Double(_), Data::Int(_) | Data::Double(_)) => order(a, b)?.is_eq(),
         (Data::Optional(Some(a)), Data::Optional(Some(b))) => return equal(a, b),
         (Data::List(a), Data::List(b)) => {

@@ -1,7 +1,7 @@
 //! The result of type inference.
 
+use super::super::nearest::nearest;
 use super::types::Type;
-use crate::nearest::nearest;
 
 /// A type, or an error.
 pub type Inferred = Result<Type, TypeError>;

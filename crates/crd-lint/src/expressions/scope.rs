@@ -1,8 +1,8 @@
 //! The names in the scope of an expression.
 
+use super::super::nearest::nearest;
 use super::inferred::{Cause, Inferred};
 use super::types::Type;
-use crate::nearest::nearest;
 
 /// Types whose names are values.
 const KINDS: [&str; 12] = [

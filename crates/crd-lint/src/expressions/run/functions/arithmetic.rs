@@ -1,14 +1,13 @@
 //! Operators on numbers, and `+` on strings and lists.
 
-use crate::rules::data::Data;
-use crate::rules::outcome::{Outcome, Stop, failed};
+use super::super::super::data::Data;
+use super::super::super::outcome::{Outcome, Stop, failed};
 
 /// The result of `_+_`, `_-_`, `_*_`, `_/_` or `_%_`.
 pub fn arithmetic(name: &str, a: &Data, b: &Data) -> Outcome {
     match (a, b) {
-        (Data::Int(_), Data::Int(0)) if name == "_/_" || name == "_%_" => {
-            failed("division by zero")
-        }
+        (Data::Int(_), Data::Int(0)) if name == "_/_" => failed("division by zero"),
+        (Data::Int(_), Data::Int(0)) if name == "_%_" => failed("modulus by zero"),
         (Data::Int(a), Data::Int(b)) => {
             let result = match name {
                 "_+_" => a.checked_add(*b),

@@ -1,9 +1,9 @@
 //! Resolves the overloads of functions and methods.
 
+use super::super::nearest::nearest;
 use super::functions::{ALL, Function};
 use super::inferred::{Cause, Inferred};
 use super::types::Type;
-use crate::nearest::nearest;
 
 /// The result type of the overload for these arguments; `Dyn` accepts lists, maps and optionals.
 pub fn overload(name: &str, on: Option<Type>, arguments: &[Type]) -> Inferred {

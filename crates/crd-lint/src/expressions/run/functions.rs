@@ -1,15 +1,16 @@
-//! Operators and functions of cel-go and Kubernetes' libraries. Functions that are not implemented here have an unknown result.
+//! Operators and functions of cel-go and Kubernetes' libraries, with their errors. Functions that are not implemented here have an unknown result.
 
 mod arithmetic;
+mod network;
 
 use std::cmp::Ordering;
 
 use arithmetic::arithmetic;
 
-use crate::re2;
-use crate::rules::data::{Data, equal, order};
-use crate::rules::outcome::{Outcome, Stop, failed};
-use crate::rules::parse::unquoted;
+use super::super::super::re2;
+use super::super::data::{Data, equal, order};
+use super::super::outcome::{Outcome, Stop, failed};
+use super::super::parse::unquoted;
 
 fn known(value: Option<Data>) -> Outcome {
     value.ok_or(Stop::Unknown)
@@ -20,9 +21,9 @@ pub fn field(on: &Data, name: &str) -> Outcome {
     match on {
         Data::Map(fields) => match fields.get(name) {
             Some(value) => Ok(value.clone()),
-            None => failed(format!("no such key `{name}`")),
+            None => failed(format!("no such key: {name}")),
         },
-        Data::Null => failed(format!("no such key `{name}`")),
+        Data::Null => failed(format!("no such key: {name}")),
         Data::Optional(_) => optional_field(on, name),
         _ => Err(Stop::Unknown),
     }
@@ -42,11 +43,19 @@ fn optional_field(on: &Data, name: &str) -> Outcome {
 pub fn call(name: &str, arguments: &[Data]) -> Outcome {
     match arguments {
         [Data::Optional(inner)] if name == "hasValue" => Ok(Data::Bool(inner.is_some())),
+        [Data::Optional(None)] if name == "value" => failed("optional.none() dereference"),
+        [Data::Optional(Some(inner))] if name == "value" => Ok((**inner).clone()),
         [Data::Optional(None), other] if name == "orValue" || name == "or" => Ok(other.clone()),
         [Data::Optional(Some(inner)), _] if name == "orValue" => Ok((**inner).clone()),
         [some @ Data::Optional(Some(_)), _] if name == "or" => Ok(some.clone()),
         [on, Data::Text(field)] if name == "_?._" => optional_field(on, unquoted(field)),
         all if all.iter().any(|one| matches!(one, Data::Unknown)) => Err(Stop::Unknown),
+        all => network::call(name, all).unwrap_or_else(|| of_scalars(name, all)),
+    }
+}
+
+fn of_scalars(name: &str, arguments: &[Data]) -> Outcome {
+    match arguments {
         [a] => one(name, a),
         [a, b] => two(name, a, b),
         [Data::Text(text), Data::Text(from), Data::Text(to)] if name == "replace" => {
@@ -86,18 +95,18 @@ fn one(name: &str, value: &Data) -> Outcome {
         ("double", Data::Int(number)) => Ok(Data::Double(*number as f64)),
         ("int", Data::Text(text)) => match text.parse() {
             Ok(number) => Ok(Data::Int(number)),
-            Err(_) => failed(format!("`{text}` is not an int")),
+            Err(_) => not_converted("int"),
         },
         ("bool", Data::Text(text)) => match &**text {
             "1" | "t" | "T" | "true" | "TRUE" | "True" => Ok(Data::Bool(true)),
             "0" | "f" | "F" | "false" | "FALSE" | "False" => Ok(Data::Bool(false)),
-            _ => failed(format!("`{text}` is not a bool")),
+            _ => not_converted("bool"),
         },
         ("double", Data::Text(text)) => match text.parse() {
             Ok(number) => Ok(Data::Double(number)),
             // Go also accepts hexadecimal numbers.
             Err(_) if text.contains(['x', 'X']) => Err(Stop::Unknown),
-            Err(_) => failed(format!("`{text}` is not a double")),
+            Err(_) => not_converted("double"),
         },
         ("lowerAscii", Data::Text(text)) => Ok(Data::text(&text.to_ascii_lowercase())),
         ("upperAscii", Data::Text(text)) => Ok(Data::text(&text.to_ascii_uppercase())),
@@ -108,8 +117,8 @@ fn one(name: &str, value: &Data) -> Outcome {
             let orders = pairs.collect::<Option<Vec<_>>>().ok_or(Stop::Unknown)?;
             Ok(Data::Bool(orders.iter().all(|order| order.is_le())))
         }
-        ("min", Data::List(list)) => extreme(&list.items, Ordering::Less),
-        ("max", Data::List(list)) => extreme(&list.items, Ordering::Greater),
+        ("min", Data::List(list)) => extreme(name, &list.items, Ordering::Less),
+        ("max", Data::List(list)) => extreme(name, &list.items, Ordering::Greater),
         // For an empty list of doubles it is 0.0, which is equal.
         ("sum", Data::List(list)) => match list.items.split_first() {
             Some((first, rest)) => rest
@@ -144,7 +153,7 @@ fn two(name: &str, a: &Data, b: &Data) -> Outcome {
         ("_[_]", Data::List(list), Data::Int(at)) => {
             let item = usize::try_from(*at).ok().and_then(|at| list.items.get(at));
             item.cloned()
-                .map_or_else(|| failed(format!("index {at} is out of bounds")), Ok)
+                .map_or_else(|| failed(format!("index out of bounds: {at}")), Ok)
         }
         ("_[_]", Data::Map(_), Data::Text(key)) => field(a, key),
         ("_[?_]", Data::List(list), Data::Int(at)) => {
@@ -195,14 +204,30 @@ fn kind(value: &Data) -> Option<&'static str> {
 fn substring(text: &str, start: i64, end: Option<i64>) -> Outcome {
     let characters: Vec<char> = text.chars().collect();
     let place = |at: i64| usize::try_from(at).ok();
+    let given = end;
     let end = end.map_or(Some(characters.len()), place);
     let part = place(start)
         .zip(end)
         .and_then(|(start, end)| characters.get(start..end));
     match part {
         Some(part) => Ok(Data::text(&part.iter().collect::<String>())),
-        None => failed(format!("the substring of `{text}` is out of range")),
+        None => failed(out_of_range(start, given, characters.len())),
     }
+}
+
+fn out_of_range(start: i64, end: Option<i64>, length: usize) -> String {
+    let is_in = |at: i64| usize::try_from(at).is_ok_and(|at| at <= length);
+    match end {
+        Some(end) if is_in(start) && is_in(end) => {
+            format!("invalid substring range. start: {start}, end: {end}")
+        }
+        Some(end) if is_in(start) => format!("index out of range: {end}"),
+        _ => format!("index out of range: {start}"),
+    }
+}
+
+fn not_converted(to: &str) -> Outcome {
+    failed(format!("type conversion error from 'string' to '{to}'"))
 }
 
 fn joined(items: &[Data], between: &str) -> Option<Data> {
@@ -214,9 +239,9 @@ fn joined(items: &[Data], between: &str) -> Option<Data> {
     Some(Data::text(&texts?.join(between)))
 }
 
-fn extreme(items: &[Data], wanted: Ordering) -> Outcome {
+fn extreme(name: &str, items: &[Data], wanted: Ordering) -> Outcome {
     let Some((first, rest)) = items.split_first() else {
-        return failed("the list is empty");
+        return failed(format!("{name} called on empty list"));
     };
     let mut best = first;
     for item in rest {

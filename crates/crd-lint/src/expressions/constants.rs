@@ -4,7 +4,7 @@ use cel::IdedExpr;
 use cel::common::ast::{Expr, LiteralValue};
 use regex::Regex;
 
-use crate::re2::translate;
+use super::super::re2::translate;
 
 /// Checks a constant argument of the function `name` like the API server.
 pub fn check(name: &str, arguments: &[IdedExpr]) -> Result<(), String> {

@@ -5,7 +5,10 @@ use std::fmt;
 
 use serde_json::{Value, json};
 
-use crate::node::is_embedded;
+/// Whether a schema describes an embedded object.
+pub fn is_embedded(schema: &Value) -> bool {
+    schema["x-kubernetes-embedded-resource"] == json!(true)
+}
 
 /// A CEL type.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,0 +1,71 @@
+//! What an update leaves as it was, which the API server tolerates if it is invalid.
+//!
+//! Source: KEP-4008; `pkg/cel/common/equality.go` and `maplist.go` of apiserver. kbr-testing has a link to this file.
+
+use serde_json::Value;
+
+/// A value, and the one that it replaces.
+#[derive(Clone, Copy)]
+pub struct Pair<'v> {
+    pub schema: &'v Value,
+    pub new: &'v Value,
+    pub old: &'v Value,
+}
+
+impl<'v> Pair<'v> {
+    /// The value of a field, if it replaces another.
+    pub fn field(self, name: &str) -> Option<Self> {
+        let others = &self.schema["additionalProperties"];
+        let declared = self.schema["properties"].get(name);
+        Some(Self {
+            schema: declared.or_else(|| Some(others).filter(|it| it.is_object()))?,
+            new: self.new.get(name)?,
+            old: self.old.get(name)?,
+        })
+    }
+
+    /// An item, if it replaces one with the same keys.
+    pub fn item(self, index: usize) -> Option<Self> {
+        let new = self.new.get(index)?;
+        Some(Self {
+            schema: &self.schema["items"],
+            new,
+            old: before(self.schema, self.old, new)?,
+        })
+    }
+
+    /// Whether nothing has changed.
+    pub fn is_same(self) -> bool {
+        match (self.new, self.old) {
+            (Value::Array(new), Value::Array(old)) if keys(self.schema).is_some() => {
+                let same = |at| self.item(at).is_some_and(Pair::is_same);
+                new.len() == old.len() && (0..new.len()).all(same)
+            }
+            (Value::Object(new), Value::Object(old)) => {
+                // A field without a schema, such as those of the metadata, counts as changed.
+                let same = |name: &String| self.field(name).is_some_and(Pair::is_same);
+                new.len() == old.len() && new.keys().all(same)
+            }
+            (new, old) => new == old,
+        }
+    }
+}
+
+/// The item of `old` with the keys of `item`, in a list with keys.
+pub fn before<'v>(schema: &Value, old: &'v Value, item: &Value) -> Option<&'v Value> {
+    let keys = keys(schema)?;
+    let is_one = |old: &&Value| {
+        let same = |key: &Value| {
+            let key = key.as_str().unwrap_or_default();
+            old[key] == item[key] && (keys.len() > 1 || !item[key].is_null())
+        };
+        old.is_object() && keys.iter().all(same)
+    };
+    old.as_array()?.iter().find(is_one)
+}
+
+/// The keys of a list with keys.
+fn keys(schema: &Value) -> Option<&Vec<Value>> {
+    let keys = schema["x-kubernetes-list-map-keys"].as_array();
+    keys.filter(|_| schema["x-kubernetes-list-type"] == "map")
+}
