@@ -104,7 +104,7 @@ impl FakeApi {
 
     /// Registers a kind with the server, like `kubectl apply` of its definition (CRD): its schema, its lists, its scope, and
     /// whether it has a status subresource. Only needed if the test depends on these. From then on, writes are pruned, get
-    /// defaults, and are rejected if the schema does not allow them; rules in CEL are not evaluated.
+    /// defaults, and are rejected if the schema does not allow them, or a rule in CEL with the feature `cel`.
     /// [`put`](Self::put) stores an object even if it is invalid.
     ///
     /// A definition of several versions, as `kube::core::crd::merge_crds` makes it, also says which of them is stored, and whether
@@ -115,6 +115,13 @@ impl FakeApi {
     pub fn define(&self, crd: &impl serde::Serialize) {
         let crd = serde_json::to_value(crd).expect("a definition can be written as JSON");
         self.lock().objects.define(crd);
+    }
+
+    /// The rules of definitions that accepted a write because they cannot be evaluated here, each with the name of its definition.
+    #[cfg(feature = "cel")]
+    #[must_use]
+    pub fn unevaluated_rules(&self) -> Vec<(String, String)> {
+        self.change_quietly(|objects| objects.unevaluated_rules())
     }
 
     /// Removes a kind from the server, and its objects, whatever their finalizers: as if its definition (CRD) were

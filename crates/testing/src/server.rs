@@ -25,8 +25,6 @@ use std::collections::BTreeMap;
 use hyper::{Method, StatusCode};
 use serde_json::{Value, json};
 
-#[cfg(feature = "simulate")]
-pub(super) use self::admission::Reviewed;
 use self::kinds::Kind;
 pub(super) use self::{
     admission::Admission,
@@ -36,6 +34,8 @@ pub(super) use self::{
     read::Watch,
     store::Objects,
 };
+#[cfg(feature = "simulate")]
+pub(super) use self::{admission::Reviewed, kinds::Kinds};
 
 /// The relevant parts of a request.
 #[derive(Clone, Debug)]

@@ -53,6 +53,7 @@ use crate::{
     FakeApi,
     fake::path,
     jobs::{JobEnd, JobEnds},
+    server::Kinds,
 };
 
 /// How many histories there are, unless the test says otherwise.
@@ -113,6 +114,7 @@ pub fn simulate(register: impl Fn(&mut Manager) + Send + Sync + 'static) -> Simu
         scenario: Scenario {
             register: Arc::new(register),
             crds: Vec::new(),
+            kinds: Kinds::default(),
             conversions: None,
             permissions: None,
             webhooks: Vec::new(),

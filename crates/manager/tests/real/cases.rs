@@ -4,6 +4,7 @@ mod apply;
 mod delete;
 mod read;
 mod refused;
+mod rules;
 mod schema;
 mod status;
 mod versions;
@@ -23,6 +24,7 @@ pub fn all() -> Vec<Case> {
         apply::cases(),
         schema::cases(),
         versions::cases(),
+        rules::cases(),
     ]
     .concat()
 }
@@ -33,7 +35,7 @@ fn case(name: &'static str, steps: impl Into<Vec<Step>>) -> Case {
 }
 
 /// Custom kinds: one with a status subresource and all types of lists, one without a status subresource, one with defaults and
-/// restrictions, and one with two versions.
+/// restrictions, one with two versions, and one with rules.
 pub fn definitions() -> Vec<Value> {
     let string = json!({"type": "string"});
     let ports = json!({
@@ -80,6 +82,7 @@ pub fn definitions() -> Vec<Value> {
         crd("Mate", &schema, json!({})),
         crd("Boat", &schema::restricted(), json!({"status": {}})),
         versions::raft(crd("Raft", &Value::Null, json!({"status": {}}))),
+        rules::barge(crd("Barge", &Value::Null, json!({"status": {}}))),
     ]
 }
 
@@ -87,7 +90,7 @@ pub fn definitions() -> Vec<Value> {
 fn path(short: &str) -> String {
     let plural = short.split(['/', '?']).next().unwrap_or_default();
     let root = match plural {
-        "boats" | "captains" | "mates" | "rafts" => "/apis/crew.example.com/v1",
+        "barges" | "boats" | "captains" | "mates" | "rafts" => "/apis/crew.example.com/v1",
         "deployments" => "/apis/apps/v1",
         "leases" => "/apis/coordination.k8s.io/v1",
         "poddisruptionbudgets" => "/apis/policy/v1",
@@ -103,6 +106,7 @@ fn step(method: Method, short: &str, media_type: &'static str, body: Value) -> S
         media_type,
         body,
         defaults: false,
+        message: false,
         watch: false,
     }
 }

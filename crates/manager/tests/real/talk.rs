@@ -24,6 +24,8 @@ pub struct Step {
     pub body: Value,
     /// Whether the real server adds defaults, so that its answer may have more fields.
     pub defaults: bool,
+    /// Whether the message of an error, and the causes of what is invalid, must be the same.
+    pub message: bool,
     pub watch: bool,
 }
 
@@ -31,6 +33,12 @@ impl Step {
     /// Compares only the fields in the answer of the fake server, and the applied ones.
     pub fn with_defaults(mut self) -> Self {
         self.defaults = true;
+        self
+    }
+
+    /// Compares the message and the causes of an error, too.
+    pub fn with_message(mut self) -> Self {
+        self.message = true;
         self
     }
 
@@ -131,7 +139,7 @@ impl Side {
             .is_some_and(|kind| kind.ends_with("List"));
         let changed = !is_list && before != self.known.get("rv").cloned();
         let body = if answer["kind"] == "Status" {
-            status(&answer)
+            status(&answer, step.message)
         } else {
             object(answer)
         };
@@ -214,10 +222,13 @@ async fn watch(client: &Client, path: &str) -> Value {
     told.into()
 }
 
-/// The reason and details of a `Status`; the wording of its message may differ.
-fn status(answer: &Value) -> Value {
+/// The reason and details of a `Status`; the wording of its message may differ, unless it is compared.
+fn status(answer: &Value, with_message: bool) -> Value {
     let details = &answer["details"];
-    let cause = |cause: &Value| json!([cause["reason"], cause["field"]]);
+    let cause = |cause: &Value| match with_message {
+        true => json!([cause["reason"], cause["field"], cause["message"]]),
+        false => json!([cause["reason"], cause["field"]]),
+    };
     let mut causes: Vec<_> = details["causes"]
         .as_array()
         .into_iter()
@@ -233,11 +244,25 @@ fn status(answer: &Value) -> Value {
         .starts_with("Apply failed");
     // The library tells by this field that an object is another one.
     let is_another = causes.iter().any(|cause| cause[1] == "metadata.uid");
+    let shows_causes = conflict || is_another || with_message;
     json!({
         "status": answer["status"], "reason": answer["reason"],
-        "causes": if conflict || is_another { Value::from(causes) } else { Value::Null },
+        "message": if with_message { message(answer) } else { Value::Null },
+        "causes": if shows_causes { Value::from(causes) } else { Value::Null },
         "kind": details["kind"], "name": details["name"],
     })
+}
+
+/// The message of a `Status`, with the problems of an object in one order: the API server goes through maps at random.
+fn message(answer: &Value) -> Value {
+    let message = answer["message"].as_str().unwrap_or_default();
+    let list = message.split_once("is invalid: [");
+    let Some((head, list)) = list else {
+        return json!(message);
+    };
+    let mut list: Vec<_> = list.trim_end_matches(']').split(", ").collect();
+    list.sort_unstable();
+    json!([head, list])
 }
 
 /// An object or a list without the parts that differ between servers.

@@ -2,10 +2,12 @@
 //!
 //! Source: `k8s.io/apimachinery/pkg/api/errors/errors.go`.
 
+use std::collections::BTreeSet;
+
 use hyper::StatusCode;
 use serde_json::{Value, json};
 
-use super::path::Path;
+use super::{path::Path, schema::Problem};
 
 /// An answer to a request.
 pub(crate) type Answer = Result<(StatusCode, Value), ErrorResponse>;
@@ -85,9 +87,28 @@ impl ErrorResponse {
 
     /// The object would be invalid; `kind` is the name of its kind.
     pub(super) fn invalid(path: &Path, kind: &str, why: &str) -> Self {
-        let message = format!("{kind} \"{}\" is invalid: {why}", path.name);
+        Self::invalid_in(path.group(), path, kind, why)
+    }
+
+    fn invalid_in(group: &str, path: &Path, kind: &str, why: &str) -> Self {
+        let dot = if group.is_empty() { "" } else { "." };
+        let message = format!("{kind}{dot}{group} \"{}\" is invalid: {why}", path.name);
         let code = StatusCode::UNPROCESSABLE_ENTITY;
         Self::new(code, "Invalid", path, message).about(kind)
+    }
+
+    /// The object has invalid fields.
+    pub(crate) fn invalid_fields(path: &Path, kind: &str, problems: &[Problem]) -> Self {
+        let mut texts: Vec<_> = problems.iter().map(ToString::to_string).collect();
+        let mut seen = BTreeSet::new();
+        texts.retain(|text| seen.insert(text.clone()));
+        let why = match &texts[..] {
+            [one] => one.clone(),
+            more => format!("[{}]", more.join(", ")),
+        };
+        let mut error = Self::invalid(path, kind, &why);
+        error.details["causes"] = problems.iter().map(Problem::cause).collect();
+        error
     }
 
     /// A field may not be changed.
@@ -110,9 +131,10 @@ impl ErrorResponse {
 
     /// The options of a request are invalid.
     pub(super) fn invalid_options(path: &Path, kind: &str, why: &str) -> Self {
-        let mut error = Self::invalid(path, kind, why);
+        let group = "meta.k8s.io";
+        let mut error = Self::invalid_in(group, path, kind, why);
         error.details["name"] = json!("");
-        error.details["group"] = json!("meta.k8s.io");
+        error.details["group"] = json!(group);
         error
     }
 

@@ -7,7 +7,7 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use serde_json::Value;
 
-use super::path::Path;
+use super::{path::Path, schema::Rules};
 
 /// Group, plural, kind and traits of Kubernetes' own kinds; see [`Kind`] for the letters.
 #[rustfmt::skip]
@@ -110,6 +110,8 @@ pub(super) struct Kind {
     pub(super) returns: bool,
     /// The schema of this version, from a definition (CRD).
     pub(super) schema: Option<Arc<Value>>,
+    /// Its rules in CEL.
+    pub(super) rules: Rules,
 }
 
 impl Kind {
@@ -125,6 +127,7 @@ impl Kind {
             creates: traits.contains('c'),
             returns: traits.contains('r'),
             schema: None,
+            rules: Rules::default(),
         }
     }
 
@@ -141,6 +144,7 @@ impl Kind {
             creates: false,
             returns: false,
             schema: None,
+            rules: Rules::default(),
         }
     }
 }
@@ -150,8 +154,8 @@ impl Kind {
 struct Definition {
     /// Without the schemas of its versions, which are large.
     crd: Value,
-    /// The schema of each version, in their order.
-    schemas: Vec<Arc<Value>>,
+    /// The schema of each version and its rules, in their order.
+    schemas: Vec<(Arc<Value>, Rules)>,
 }
 
 impl Definition {
@@ -160,7 +164,9 @@ impl Definition {
         let versions = versions.into_iter().flatten();
         let schemas = versions.map(|version| {
             let schema = version.pointer_mut("/schema/openAPIV3Schema");
-            Arc::new(schema.map(Value::take).unwrap_or_default())
+            let schema = schema.map(Value::take).unwrap_or_default();
+            let rules = Rules::of(&schema);
+            (Arc::new(schema), rules)
         });
         Self {
             schemas: schemas.collect(),
@@ -172,7 +178,7 @@ impl Definition {
         let spec = &self.crd["spec"];
         let versions = spec["versions"].as_array()?.iter().zip(&self.schemas);
         let mut named = versions.filter(|(found, _)| found["name"] == version);
-        let (version, schema) = named.next()?;
+        let (version, (schema, rules)) = named.next()?;
         Some(Kind {
             name: spec["names"]["kind"]
                 .as_str()
@@ -181,6 +187,7 @@ impl Definition {
             namespaced: Some(spec["scope"] == "Namespaced"),
             status: version["subresources"]["status"].is_object(),
             schema: Some(schema.clone()),
+            rules: rules.clone(),
             ..Kind::custom()
         })
     }
@@ -188,7 +195,7 @@ impl Definition {
 
 /// The kinds that are served.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Kinds {
+pub(crate) struct Kinds {
     /// The registered definitions.
     definitions: Vec<Definition>,
     /// Group and plural of the kinds that are not installed.
@@ -196,6 +203,15 @@ pub(super) struct Kinds {
 }
 
 impl Kinds {
+    /// Reads definitions.
+    #[cfg(feature = "simulate")]
+    pub(crate) fn read(definitions: &[Value]) -> Self {
+        let mut kinds = Self::default();
+        let definitions = definitions.iter().cloned();
+        definitions.for_each(|crd| kinds.define(crd));
+        kinds
+    }
+
     /// Adds a definition; replaces one of the same name.
     pub(super) fn define(&mut self, crd: Value) {
         self.definitions
@@ -232,6 +248,22 @@ impl Kinds {
         let served = versions.filter(|it| it["served"] == true);
         let names = served.filter_map(|it| it["name"].as_str());
         names.map(str::to_owned).collect()
+    }
+
+    /// The rules that could not be evaluated, with the names of their definitions.
+    #[cfg(any(feature = "cel", feature = "simulate"))]
+    pub(crate) fn unevaluated(&self) -> Vec<(String, String)> {
+        let of = |one: &Definition| {
+            let name = one.crd["metadata"]["name"].as_str().unwrap_or_default();
+            let rules = one
+                .schemas
+                .iter()
+                .flat_map(|(_, rules)| rules.unevaluated());
+            let mut rules: Vec<_> = rules.map(|rule| (rule, name.to_owned())).collect();
+            rules.dedup();
+            rules
+        };
+        self.definitions.iter().flat_map(of).collect()
     }
 
     fn defined(&self, path: &Path) -> Option<&Definition> {

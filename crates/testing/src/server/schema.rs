@@ -2,31 +2,83 @@
 //! and validates.
 //!
 //! Source: `k8s.io/apiextensions-apiserver/pkg/apiserver/schema/{pruning,defaulting}` and `validation`.
-//! Rules in CEL are not evaluated. What patterns and formats mean is the linter's code: the files here are links to it.
+//! What patterns, formats and rules in CEL mean is the linter's code: `expressions`, `formats`, `nearest`, `ratcheting` and `re2` are
+//! links to it. Without the feature `cel`, rules are not evaluated.
 
+#[cfg(feature = "cel")]
+#[allow(dead_code, unused_imports, reason = "the linter uses the rest")]
+mod expressions;
 pub(crate) mod formats;
+#[cfg(feature = "cel")]
+mod nearest;
+mod problem;
+mod ratcheting;
 mod re2;
+#[cfg_attr(not(feature = "cel"), path = "schema/no_rules.rs")]
+mod rules;
 mod validate;
 
 use serde_json::{Map, Value};
 
+use self::problem::Reason;
+#[cfg(feature = "simulate")]
 pub(crate) use self::validate::problems;
+pub(crate) use self::{problem::Problem, rules::Rules};
 
-/// What a definition demands and is not checked here, in words.
+/// What the API server rejects of an object, which replaces another or is created.
+pub(super) fn rejected(
+    schema: &Value,
+    rules: &Rules,
+    new: &Value,
+    old: Option<&Value>,
+) -> Vec<Problem> {
+    let mut found = match old {
+        Some(old) => validate::problems_of_update(new, old, schema),
+        None => validate::problems(new, schema),
+    };
+    if rules.any()
+        && found
+            .iter()
+            .any(|problem| BLOCKING.contains(&problem.reason))
+    {
+        found.push(Problem::new(Reason::Invalid, "", UNCHECKED));
+    } else {
+        found.extend(rules.problems(schema, new, old));
+    }
+    found
+}
+
+/// What is wrong with a value that rules are not evaluated on.
+const BLOCKING: [Reason; 5] = [
+    Reason::NotSupported,
+    Reason::Required,
+    Reason::TooLong,
+    Reason::TooMany,
+    Reason::TypeInvalid,
+];
+
+const UNCHECKED: &str = "null: some validation rules were not checked because the object was invalid; correct the existing errors to complete validation";
+
+/// A note about what a definition demands and is not checked here.
 #[cfg(feature = "simulate")]
 pub(crate) fn unchecked(crd: &Value) -> Option<String> {
+    const HELP: &str = "; to evaluate rules, write in Cargo.toml: `kbr-testing = { workspace = true, features = [\"simulate\", \"cel\"] }`";
+    let name = crd["metadata"]["name"].as_str().unwrap_or_default();
     let versions = crd["spec"]["versions"].as_array().into_iter().flatten();
     let schemas = versions.map(|version| &version["schema"]["openAPIV3Schema"]);
     let (mut rules, mut patterns) = (0, Vec::new());
     schemas.for_each(|schema| find_unchecked(schema, &mut rules, &mut patterns));
     let mut parts = Vec::new();
-    if rules > 0 {
+    let counts = rules > 0 && cfg!(not(feature = "cel"));
+    if counts {
         parts.push(format!("rules in CEL ({rules})"));
     }
     if !patterns.is_empty() {
         parts.push(format!("the patterns {}", patterns.join(", ")));
     }
-    (!parts.is_empty()).then(|| parts.join(" and "))
+    let help = if counts { HELP } else { "" };
+    let what = parts.join(" and ");
+    (!parts.is_empty()).then(|| format!("{what} of {name} are not evaluated{help}"))
 }
 
 #[cfg(feature = "simulate")]
@@ -206,7 +258,7 @@ mod tests {
     #[cfg(feature = "simulate")]
     #[test]
     fn what_is_not_checked_is_counted() {
-        let crd = |schema: Value| json!({"spec": {"versions": [{"schema": {"openAPIV3Schema": schema}}]}});
+        let crd = |schema: Value| json!({"metadata": {"name": "a"}, "spec": {"versions": [{"schema": {"openAPIV3Schema": schema}}]}});
         let checked = json!({"properties": {"a": {"pattern": "^a$", "format": "ipv4"}}});
         assert_eq!(unchecked(&crd(checked)), None);
         let rules = json!([{"rule": "self.a > 1"}, {"rule": "self.b"}]);
@@ -214,11 +266,13 @@ mod tests {
             "x-kubernetes-validations": rules,
             "properties": {"a": {"items": {"pattern": "(?=a)", "x-kubernetes-validations": rules}}},
         });
-        let found = unchecked(&crd(schema));
-        assert_eq!(
-            found.as_deref(),
-            Some("rules in CEL (4) and the patterns (?=a)")
-        );
+        let found = unchecked(&crd(schema)).unwrap_or_default();
+        let expected = if cfg!(feature = "cel") {
+            "the patterns (?=a) of a are not evaluated"
+        } else {
+            "rules in CEL (4) and the patterns (?=a) of a are not evaluated; to evaluate rules, "
+        };
+        assert!(found.starts_with(expected), "{found}");
     }
 
     #[test]

@@ -1,11 +1,15 @@
 //! The stored objects, and their history.
 
 use std::collections::{BTreeMap, HashMap};
+#[cfg(feature = "simulate")]
+use std::sync::Arc;
 
 use k8s_openapi::jiff::Timestamp;
 use manager::harness;
 use serde_json::{Value, json};
 
+#[cfg(feature = "simulate")]
+use super::{answer::ErrorResponse, schema::Rules};
 use super::{
     kinds::{Kind, Kinds},
     owners::{Manager, Owners},
@@ -83,6 +87,31 @@ impl Objects {
         self.kinds.define(crd);
     }
 
+    /// Registers definitions that were read before.
+    #[cfg(feature = "simulate")]
+    pub(crate) fn set_kinds(&mut self, kinds: Kinds) {
+        self.kinds = kinds;
+    }
+
+    /// The rules that could not be evaluated, each with the name of its definition.
+    #[cfg(feature = "cel")]
+    pub(crate) fn unevaluated_rules(&self) -> Vec<(String, String)> {
+        self.kinds.unevaluated()
+    }
+
+    /// What the definition of an object rejects of it, by its rules; `None` if it accepts it.
+    #[cfg(feature = "simulate")]
+    pub(crate) fn rejects(&self, path: &Path, new: &Value) -> Option<String> {
+        let kind = self.kinds.of(path)?;
+        let schema = kind.schema.as_ref().filter(|_| kind.rules.any())?;
+        let old = self.stored.get(path).map(|old| &old.object);
+        let mut new = tidy(new.clone(), &kind);
+        schema::complete(&mut new, schema);
+        let problems = kind.rules.problems(schema, &new, old);
+        let error = ErrorResponse::invalid_fields(path, &kind.name, &problems);
+        (!problems.is_empty()).then(|| error.message().to_owned())
+    }
+
     /// Removes the kind at this path, and its objects, whatever their finalizers.
     pub(crate) fn uninstall(&mut self, kind: &Path) {
         let here = self.stored.keys().filter(|path| path.same_kind(kind));
@@ -104,9 +133,9 @@ impl Objects {
 
     /// The schema of the kind at this path, if it has a definition.
     #[cfg(feature = "simulate")]
-    pub(crate) fn schema(&self, path: &Path) -> Option<Value> {
-        let schema = self.kinds.of(path)?.schema?;
-        Some((*schema).clone())
+    pub(crate) fn schema(&self, path: &Path) -> Option<(Arc<Value>, Rules)> {
+        let kind = self.kinds.of(path)?;
+        Some((kind.schema?, kind.rules))
     }
 
     /// These objects, to try a request on.

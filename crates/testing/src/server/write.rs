@@ -246,7 +246,7 @@ impl Objects {
         check_change(&path, kind, &stored.object, &object, changed)?;
         let split = |changed| split(&call.path, kind, &stored.object, changed);
         object = call.admission.changed(kind, split).unwrap_or(object);
-        validate(call, &path, kind, &object)?;
+        validate(call, &path, kind, &object, Some(&stored.object))?;
         if kind.generation && bumps(kind, &stored.object, &object) {
             let generation = old["generation"].as_i64().unwrap_or_default() + 1;
             object["metadata"]["generation"] = json!(generation);
@@ -285,22 +285,24 @@ fn admitted_new(
         object
     };
     let object = call.admission.changed(kind, fresh).unwrap_or(object);
-    validate(call, path, kind, &object)?;
+    validate(call, path, kind, &object, None)?;
     Ok(object)
 }
 
-/// Rejects an object that does not match its definition, once webhooks were asked.
-fn validate(call: &Call, path: &Path, kind: &Kind, object: &Value) -> Result<(), ErrorResponse> {
+/// Rejects an object that does not match its definition, once webhooks were asked. `old` is what it replaces.
+fn validate(
+    call: &Call,
+    path: &Path,
+    kind: &Kind,
+    object: &Value,
+    old: Option<&Value>,
+) -> Result<(), ErrorResponse> {
     let Some(schema) = kind.schema.as_ref().filter(|_| !call.admission.is_pending) else {
         return Ok(());
     };
-    match &schema::problems(object, schema)[..] {
+    match &schema::rejected(schema, &kind.rules, object, old)[..] {
         [] => Ok(()),
-        [one] => Err(ErrorResponse::invalid(path, &kind.name, one)),
-        more => {
-            let list = format!("[{}]", more.join(", "));
-            Err(ErrorResponse::invalid(path, &kind.name, &list))
-        }
+        problems => Err(ErrorResponse::invalid_fields(path, &kind.name, problems)),
     }
 }
 

@@ -1,4 +1,5 @@
-//! Where the webhooks of the operator are asked: at what it writes, and at what the user writes.
+//! Where the webhooks of the operator are asked: at what it writes, and at what the user writes. What rules in CEL reject, the user
+//! cannot write either.
 
 use futures_util::FutureExt as _;
 use hyper::{Method, Response};
@@ -59,8 +60,20 @@ impl Wire {
         }
     }
 
-    /// What webhooks make of what the user writes.
+    /// What webhooks make of what the user writes, if the definition accepts it.
     pub(super) fn admit_user(&self, path: &Path, object: Option<Value>) -> Decided {
+        let object = self.ask_about_user(path, object)?;
+        let Some(new) = &object else {
+            return Ok(object);
+        };
+        let rejects = |objects: &mut Objects| objects.rejects(path, new);
+        match self.0.api.change_quietly(rejects) {
+            Some(message) => Err(self.reject_user(path, &message)),
+            None => Ok(object),
+        }
+    }
+
+    fn ask_about_user(&self, path: &Path, object: Option<Value>) -> Decided {
         let Some(webhooks) = self.webhooks(path) else {
             return Ok(object);
         };
@@ -87,11 +100,7 @@ impl Wire {
             Some(Ok(object)) => Ok(object),
             Some(Err((_, body))) => {
                 let message = body["message"].as_str().unwrap_or_default();
-                let what = format!("what the user writes is rejected: {path}: {message}");
-                let mut state = self.lock();
-                state.rejected.push(what.clone());
-                self.record(&mut state, Happened::Action(what));
-                Err(())
+                Err(self.reject_user(path, message))
             }
             None => {
                 let what = format!(
@@ -101,5 +110,12 @@ impl Wire {
                 Ok(given)
             }
         }
+    }
+
+    fn reject_user(&self, path: &Path, message: &str) {
+        let what = format!("what the user writes is rejected: {path}: {message}");
+        let mut state = self.lock();
+        state.rejected.push(what.clone());
+        self.record(&mut state, Happened::Action(what));
     }
 }

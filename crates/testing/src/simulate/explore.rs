@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::server::schema;
+use crate::server::schema::{self, Rules};
 
 /// More changes than this are left out.
 const MOST: usize = 40;
@@ -44,15 +44,16 @@ impl Change {
     }
 }
 
-/// The changes of the spec of an object that its schema accepts. What rules in CEL restrict is left alone.
-pub(super) fn changes(object: &Value, schema: &Value) -> Vec<Change> {
+/// The changes of the spec of an object that its schema accepts. What rules in CEL restrict is left alone, unless they are
+/// evaluated.
+pub(super) fn changes(object: &Value, schema: &Value, rules: &Rules) -> Vec<Change> {
     let mut all = Vec::new();
     let spec = &schema["properties"]["spec"];
     fields("/spec", &object["spec"], spec, &mut all);
     all.retain(|change: &Change| {
         let mut changed = object.clone();
         change.make(&mut changed);
-        schema::problems(&changed, schema).is_empty()
+        schema::problems(&changed, schema).is_empty() && rules.accept(schema, &changed, object)
     });
     all.truncate(MOST);
     all
@@ -88,8 +89,9 @@ fn fields(pointer: &str, value: &Value, schema: &Value, to: &mut Vec<Change>) {
     }
 }
 
+/// Whether a schema has rules that are not evaluated.
 fn has_rules(schema: &Value) -> bool {
-    schema["x-kubernetes-validations"].is_array()
+    cfg!(not(feature = "cel")) && schema["x-kubernetes-validations"].is_array()
 }
 
 /// Values beside `found` that a schema accepts.
@@ -155,9 +157,8 @@ mod tests {
             "ruled": {"type": "integer", "x-kubernetes-validations": [{"rule": "self == oldSelf"}]},
             "nested": {"type": "object", "properties": {"on": {"type": "boolean", "default": false}}},
         }}}});
-        let object =
-            json!({"spec": {"size": 3, "image": "a", "ports": [1], "nested": {"on": true}}});
-        let titles: Vec<_> = changes(&object, &schema)
+        let object = json!({"spec": {"size": 3, "image": "a", "ports": [1], "ruled": 2, "nested": {"on": true}}});
+        let titles: Vec<_> = changes(&object, &schema, &Rules::of(&schema))
             .iter()
             .map(Change::title)
             .collect();
@@ -170,6 +171,7 @@ mod tests {
             "sets spec.nested.on to false",
             "sets spec.paused to true",
             "removes spec.ports",
+            "removes spec.ruled",
             "sets spec.shift to 1",
             "sets spec.shift to 0",
             "sets spec.shift to -1",

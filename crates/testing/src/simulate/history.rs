@@ -1,11 +1,11 @@
 //! What came of a history.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use serde_json::Value;
 
 use super::{scenario::Oracle, state::State, trace::Event};
-use crate::server::Path;
+use crate::server::{Path, schema::Rules};
 
 /// Why a history cannot go on.
 pub(super) type Broken = (Oracle, String);
@@ -25,7 +25,7 @@ pub(super) struct History {
     /// The state after the deletion of the objects.
     pub(super) gone: State,
     /// The user's objects, as they were at rest after their creation, and their schemas.
-    pub(super) created: Vec<(Path, Value, Value)>,
+    pub(super) created: Vec<Created>,
     /// The same objects in the other versions of their kinds, by their URLs.
     pub(super) versions: Vec<String>,
     /// How many times each object was created and deleted.
@@ -56,4 +56,13 @@ pub(super) struct History {
     pub(super) denied: Option<String>,
     /// Why it could not go on.
     pub(super) broken: Option<Broken>,
+}
+
+/// An object of the user.
+#[derive(Debug)]
+pub(super) struct Created {
+    pub(super) path: Path,
+    pub(super) object: Value,
+    pub(super) schema: Arc<Value>,
+    pub(super) rules: Rules,
 }

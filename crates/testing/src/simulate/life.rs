@@ -10,7 +10,7 @@ use tokio::runtime::Builder;
 
 use super::{
     by_hand::{corrupt, restored},
-    history::{Broken, History},
+    history::{Broken, Created, History},
     panics,
     plan::{Plan, What},
     scenario::{Oracle, Scenario},
@@ -131,11 +131,16 @@ impl World {
     }
 
     /// The objects of the user whose kinds have definitions, with their schemas.
-    fn with_schemas(&self) -> Vec<(Path, Value, Value)> {
+    fn with_schemas(&self) -> Vec<Created> {
         let specs = self.specs().into_iter();
         let with_schema = |(path, object): (Path, Value)| {
-            let schema = self.api.change_quietly(|objects| objects.schema(&path))?;
-            Some((path, object, schema))
+            let (schema, rules) = self.api.change_quietly(|objects| objects.schema(&path))?;
+            Some(Created {
+                path,
+                object,
+                schema,
+                rules,
+            })
         };
         specs.filter_map(with_schema).collect()
     }

@@ -21,7 +21,7 @@ use super::{
 use crate::{
     FakeApi,
     conversion::Conversions,
-    server::{Path, schema},
+    server::{Kinds, Path, schema},
 };
 
 /// The environment variable with a plan to replay, or the time to go on for.
@@ -81,6 +81,9 @@ pub(super) fn all(
         tried.run(plan)?;
         summary.count(plan);
     }
+    let rules = tried.scenario.kinds.unevaluated().into_iter();
+    let notes = rules.map(|(rule, name)| format!("the rule `{rule}` of {name} is not evaluated"));
+    summary.notes.extend(notes);
     Ok(summary)
 }
 
@@ -154,6 +157,7 @@ fn prepared(mut scenario: Scenario) -> anyhow::Result<(Scenario, Vec<String>)> {
     let mut notes = Vec::new();
     let project = Project::of_test()?;
     scenario.crds.splice(0..0, project.definitions.clone());
+    scenario.kinds = Kinds::read(&scenario.crds);
     if scenario.permissions.is_none() {
         scenario.permissions.clone_from(&project.permissions);
     }
@@ -174,12 +178,7 @@ fn prepared(mut scenario: Scenario) -> anyhow::Result<(Scenario, Vec<String>)> {
         "nothing to simulate: the project has no sample of the controllers' kinds\n\
          help: `.object(&captain)` adds an object that the user creates"
     );
-    for crd in &scenario.crds {
-        if let Some(what) = schema::unchecked(crd) {
-            let name = crd["metadata"]["name"].as_str().unwrap_or_default();
-            notes.push(format!("{what} of {name} are not evaluated"));
-        }
-    }
+    notes.extend(scenario.crds.iter().filter_map(schema::unchecked));
     for (pattern, reason) in &scenario.skipped {
         notes.push(format!("`{pattern}` is not tried: {reason}"));
     }

@@ -6,7 +6,12 @@ use manager::Manager;
 use serde_json::Value;
 
 use super::{configured::Configured, permissions::Permissions, state::State};
-use crate::{FakeApi, conversion::Conversions, jobs::JobEnds, server::Path};
+use crate::{
+    FakeApi,
+    conversion::Conversions,
+    jobs::JobEnds,
+    server::{Kinds, Path},
+};
 
 pub(super) type Register = Arc<dyn Fn(&mut Manager) + Send + Sync>;
 pub(super) type Step = Arc<dyn Fn(&FakeApi) + Send + Sync>;
@@ -54,6 +59,8 @@ pub(super) struct Settings {
 pub(super) struct Scenario {
     pub(super) register: Register,
     pub(super) crds: Vec<Value>,
+    /// What the definitions say, once they are complete.
+    pub(super) kinds: Kinds,
     /// What the operator's role allows, if there is one.
     pub(super) permissions: Option<Permissions>,
     /// The webhooks in the project's configurations.
@@ -89,8 +96,7 @@ impl Scenario {
         let api = FakeApi::new();
         api.change_quietly(|objects| {
             objects.set_conversions(self.conversions.clone());
-            let crds = self.crds.iter();
-            crds.for_each(|crd| objects.define(crd.clone()));
+            objects.set_kinds(self.kinds.clone());
         });
         api
     }

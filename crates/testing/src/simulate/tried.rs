@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{
     explore::{self, Change},
-    history::History,
+    history::{Created, History},
     life,
     oracle::{self, Finding, Reference},
     plan::{Fault, PATTERNS, Plan, What},
@@ -21,7 +21,7 @@ const SHOWN: usize = 5;
 
 /// An operator, and what it does without faults.
 pub(super) struct Tried<'a> {
-    scenario: Arc<Scenario>,
+    pub(super) scenario: Arc<Scenario>,
     pub(super) reference: Reference,
     seed: u64,
     pub(super) test: Option<&'a str>,
@@ -102,11 +102,11 @@ impl<'a> Tried<'a> {
 
     /// The changes of specs that the definitions allow, each with the path of its object.
     pub(super) fn changes(&self) -> Vec<(Path, Change)> {
-        let changes = |(path, object, schema): &(Path, Value, Value)| {
-            let changes = explore::changes(object, schema).into_iter();
-            changes
-                .map(|change| (path.clone(), change))
-                .collect::<Vec<_>>()
+        let changes = |created: &Created| {
+            let changes = explore::changes(&created.object, &created.schema, &created.rules);
+            let path = &created.path;
+            let changes = changes.into_iter().map(|change| (path.clone(), change));
+            changes.collect::<Vec<_>>()
         };
         self.reference
             .history

@@ -18,6 +18,8 @@ mod overtaken;
 mod parts;
 mod refused;
 mod rest;
+#[cfg(feature = "cel")]
+mod rules;
 mod same;
 mod schedule;
 mod spec;

@@ -2,29 +2,70 @@
 
 use serde_json::Value;
 
-use super::{OF_ALL, formats, is_embedded, re2};
+use super::{
+    OF_ALL, formats, is_embedded,
+    problem::{Problem, Reason},
+    ratcheting::Pair,
+    re2,
+};
 
-/// What is wrong with an object, one text each, as in the message of the API server.
-pub(crate) fn problems(object: &Value, schema: &Value) -> Vec<String> {
+/// What is wrong with an object that is created.
+pub(crate) fn problems(object: &Value, schema: &Value) -> Vec<Problem> {
     let mut found = Vec::new();
     Validation { found: &mut found }.value(object, schema, "", true);
     found
 }
 
+/// What is wrong with an object that replaces another: what is the same as before may be wrong.
+pub(crate) fn problems_of_update(new: &Value, old: &Value, schema: &Value) -> Vec<Problem> {
+    let mut found = Vec::new();
+    let pair = Pair { schema, new, old };
+    Validation { found: &mut found }.replaced(Some(pair), new, schema, "", true);
+    found
+}
+
 struct Validation<'f> {
-    found: &'f mut Vec<String>,
+    found: &'f mut Vec<Problem>,
 }
 
 impl Validation<'_> {
     fn value(&mut self, value: &Value, schema: &Value, path: &str, is_object: bool) {
+        self.replaced(None, value, schema, path, is_object);
+    }
+
+    /// Validates a value; with what it replaces, if that can be compared.
+    fn replaced(
+        &mut self,
+        pair: Option<Pair>,
+        value: &Value,
+        schema: &Value,
+        path: &str,
+        is_object: bool,
+    ) {
+        let before = self.found.len();
+        self.whole(pair, value, schema, path, is_object);
+        if self.found.len() > before && pair.is_some_and(Pair::is_same) {
+            self.found.truncate(before);
+        }
+    }
+
+    fn whole(
+        &mut self,
+        pair: Option<Pair>,
+        value: &Value,
+        schema: &Value,
+        path: &str,
+        is_object: bool,
+    ) {
         if value.is_null() && (schema["nullable"] == true || path.is_empty()) {
             return;
         }
         if !has_type(value, schema) {
             let wanted = schema["type"].as_str().unwrap_or_default();
-            let shown = shown(value);
-            let why = format!("{path} in body must be of type {wanted}: {shown}");
-            self.invalid(path, value, &why);
+            let found = Value::from(type_of(value));
+            let why = format!("{path} in body must be of type {wanted}: {found}");
+            self.add(Problem::of_value(Reason::TypeInvalid, path, &found, &why));
+            self.allowed(value, schema, path);
             return;
         }
         self.allowed(value, schema, path);
@@ -33,17 +74,19 @@ impl Validation<'_> {
                 self.number(number.as_f64().unwrap_or_default(), value, schema, path);
             }
             Value::String(text) => self.text(text, value, schema, path),
-            Value::Array(items) => self.list(items, value, schema, path),
-            Value::Object(_) => self.object(value, schema, path, is_object),
+            Value::Array(items) => self.list(pair, items, value, schema, path),
+            Value::Object(_) => self.object(pair, value, schema, path, is_object),
             _ => {}
         }
         self.combined(value, schema, path);
     }
 
+    fn add(&mut self, problem: Problem) {
+        self.found.push(problem);
+    }
+
     fn invalid(&mut self, path: &str, value: &Value, why: &str) {
-        let shown = shown(value);
-        self.found
-            .push(format!("{path}: Invalid value: {shown}: {why}"));
+        self.add(Problem::of_value(Reason::Invalid, path, value, why));
     }
 
     fn allowed(&mut self, value: &Value, schema: &Value, path: &str) {
@@ -52,9 +95,8 @@ impl Validation<'_> {
         };
         if !allowed.contains(value) {
             let list: Vec<_> = allowed.iter().map(Value::to_string).collect();
-            let (shown, list) = (shown(value), list.join(", "));
-            let why = format!("{path}: Unsupported value: {shown}: supported values: {list}");
-            self.found.push(why);
+            let why = format!("supported values: {}", list.join(", "));
+            self.add(Problem::of_value(Reason::NotSupported, path, value, &why));
         }
     }
 
@@ -97,9 +139,8 @@ impl Validation<'_> {
             self.invalid(path, value, &why);
         }
         if let Some(most) = size(schema, "maxLength").filter(|most| length > *most) {
-            self.found.push(format!(
-                "{path}: Too long: may not be more than {most} bytes"
-            ));
+            let why = format!("may not be more than {most} bytes");
+            self.add(Problem::new(Reason::TooLong, path, &why));
         }
         // A pattern that cannot be read allows everything.
         let pattern = schema["pattern"].as_str();
@@ -114,34 +155,47 @@ impl Validation<'_> {
         }
     }
 
-    fn list(&mut self, items: &[Value], value: &Value, schema: &Value, path: &str) {
+    fn list(
+        &mut self,
+        pair: Option<Pair>,
+        items: &[Value],
+        value: &Value,
+        schema: &Value,
+        path: &str,
+    ) {
         let count = items.len();
         if let Some(least) = size(schema, "minItems").filter(|least| count < *least) {
             let why = format!("{path} in body should have at least {least} items");
             self.invalid(path, value, &why);
         }
         if let Some(most) = size(schema, "maxItems").filter(|most| count > *most) {
-            let why = format!("{path}: Too many: {count}: must have at most {most} items");
-            self.found.push(why);
+            self.add(Problem::too_many(path, count, most));
         }
         let keys = keys(schema);
         for (at, item) in items.iter().enumerate() {
             let path = format!("{path}[{at}]");
             let is_embedded = is_embedded(&schema["items"]);
-            self.value(item, &schema["items"], &path, is_embedded);
+            let pair = pair.and_then(|pair| pair.item(at));
+            self.replaced(pair, item, &schema["items"], &path, is_embedded);
             let same = |other: &Value| match &keys {
                 Some(keys) if keys.is_empty() => other == item,
                 Some(keys) => keys.iter().all(|key| other[key] == item[key]),
                 None => false,
             };
             if items[..at].iter().any(same) {
-                self.found
-                    .push(format!("{path}: Duplicate value: {}", shown(item)));
+                self.add(Problem::of_value(Reason::Duplicate, &path, item, ""));
             }
         }
     }
 
-    fn object(&mut self, value: &Value, schema: &Value, path: &str, is_object: bool) {
+    fn object(
+        &mut self,
+        pair: Option<Pair>,
+        value: &Value,
+        schema: &Value,
+        path: &str,
+        is_object: bool,
+    ) {
         let Some(fields) = value.as_object() else {
             return;
         };
@@ -151,21 +205,21 @@ impl Validation<'_> {
             self.invalid(path, value, &why);
         }
         if let Some(most) = size(schema, "maxProperties").filter(|most| count > *most) {
-            let why = format!("{path}: Too many: {count}: must have at most {most} items");
-            self.found.push(why);
+            self.add(Problem::too_many(path, count, most));
         }
         for name in schema["required"].as_array().into_iter().flatten() {
             let name = name.as_str().unwrap_or_default();
             if fields.get(name).is_none() {
-                self.found
-                    .push(format!("{}: Required value", joined(path, name)));
+                let path = joined(path, name);
+                self.add(Problem::new(Reason::Required, &path, ""));
             }
         }
         for (name, value) in fields {
             let is_meta = is_object && OF_ALL.contains(&name.as_str());
             if let Some(schema) = super::field(schema, name).filter(|_| !is_meta) {
                 let is_embedded = is_embedded(schema);
-                self.value(value, schema, &joined(path, name), is_embedded);
+                let pair = pair.and_then(|pair| pair.field(name));
+                self.replaced(pair, value, schema, &joined(path, name), is_embedded);
             }
         }
     }
@@ -192,6 +246,19 @@ impl Validation<'_> {
             let why = format!("{path} in body must not validate the schema (not)");
             self.invalid(path, value, &why);
         }
+    }
+}
+
+/// The type of a value, as a schema names it.
+fn type_of(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Number(number) if number.is_f64() => "number",
+        Value::Number(_) => "integer",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
     }
 }
 
@@ -235,15 +302,6 @@ fn joined(path: &str, name: &str) -> String {
     }
 }
 
-/// A value as it is in the API server's messages: objects and lists only by their kind.
-fn shown(value: &Value) -> String {
-    match value {
-        Value::Object(_) => "\"object\"".to_owned(),
-        Value::Array(_) => "\"array\"".to_owned(),
-        value => value.to_string(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -265,7 +323,11 @@ mod tests {
             "g": {"type": "object", "oneOf": [{"required": ["x"]}, {"required": ["y"]}], "not": {"required": ["z"]},
                 "x-kubernetes-preserve-unknown-fields": true},
         }});
-        let found = |object: Value| problems(&object, &schema).join("\n");
+        let found = |object: Value| {
+            let found = problems(&object, &schema);
+            let found: Vec<_> = found.iter().map(ToString::to_string).collect();
+            found.join("\n")
+        };
         assert_eq!(
             found(
                 json!({"a": 2, "b": "yy", "c": [{"k": "v"}], "e": "5%", "f": null, "g": {"x": 1}})
@@ -276,7 +338,7 @@ mod tests {
             (json!({}), "a: Required value"),
             (
                 json!({"a": "2"}),
-                "a: Invalid value: \"2\": a in body must be of type integer: \"2\"",
+                "a: Invalid value: \"string\": a in body must be of type integer: \"string\"",
             ),
             (
                 json!({"a": 0}),
@@ -311,7 +373,7 @@ mod tests {
             ),
             (
                 json!({"a": 2, "d": {"x": 1}}),
-                "d.x: Invalid value: 1: d.x in body must be of type boolean: 1",
+                "d.x: Invalid value: \"integer\": d.x in body must be of type boolean: \"integer\"",
             ),
             (json!({"a": 2, "e": 1.5}), "e: Invalid value"),
             (

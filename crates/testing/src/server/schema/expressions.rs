@@ -1,0 +1,1 @@
+../../../../crd-lint/src/expressions.rs

@@ -1,0 +1,1 @@
+../../../../crd-lint/src/nearest.rs
