@@ -12,7 +12,7 @@ pub struct Pair<'v> {
     pub old: &'v Value,
 }
 
-impl<'v> Pair<'v> {
+impl Pair<'_> {
     /// The value of a field, if it replaces another.
     pub fn field(self, name: &str) -> Option<Self> {
         let others = &self.schema["additionalProperties"];

@@ -26,15 +26,12 @@ impl FieldPath {
         while !rest.is_empty() {
             let name;
             (name, rest) = next(rest)?;
-            match schema["properties"].as_object() {
-                Some(fields) => {
-                    schema = fields.get(&name)?;
-                    steps.push(Step::Field(name));
-                }
-                None => {
-                    schema = Some(&schema["additionalProperties"]).filter(|it| it.is_object())?;
-                    steps.push(Step::Key(name));
-                }
+            if let Some(fields) = schema["properties"].as_object() {
+                schema = fields.get(&name)?;
+                steps.push(Step::Field(name));
+            } else {
+                schema = Some(&schema["additionalProperties"]).filter(|it| it.is_object())?;
+                steps.push(Step::Key(name));
             }
         }
         Some(Self(steps))

@@ -225,9 +225,12 @@ async fn watch(client: &Client, path: &str) -> Value {
 /// The reason and details of a `Status`; the wording of its message may differ, unless it is compared.
 fn status(answer: &Value, with_message: bool) -> Value {
     let details = &answer["details"];
-    let cause = |cause: &Value| match with_message {
-        true => json!([cause["reason"], cause["field"], cause["message"]]),
-        false => json!([cause["reason"], cause["field"]]),
+    let cause = |cause: &Value| {
+        if with_message {
+            json!([cause["reason"], cause["field"], cause["message"]])
+        } else {
+            json!([cause["reason"], cause["field"]])
+        }
     };
     let mut causes: Vec<_> = details["causes"]
         .as_array()

@@ -68,7 +68,7 @@ impl Wire {
         };
         let rejects = |objects: &mut Objects| objects.rejects(path, new);
         match self.0.api.change_quietly(rejects) {
-            Some(message) => Err(self.reject_user(path, &message)),
+            Some(message) => self.reject_user(path, &message),
             None => Ok(object),
         }
     }
@@ -100,7 +100,7 @@ impl Wire {
             Some(Ok(object)) => Ok(object),
             Some(Err((_, body))) => {
                 let message = body["message"].as_str().unwrap_or_default();
-                Err(self.reject_user(path, message))
+                self.reject_user(path, message)
             }
             None => {
                 let what = format!(
@@ -112,10 +112,11 @@ impl Wire {
         }
     }
 
-    fn reject_user(&self, path: &Path, message: &str) {
+    fn reject_user(&self, path: &Path, message: &str) -> Decided {
         let what = format!("what the user writes is rejected: {path}: {message}");
         let mut state = self.lock();
         state.rejected.push(what.clone());
         self.record(&mut state, Happened::Action(what));
+        Err(())
     }
 }

@@ -70,7 +70,7 @@ fn what_the_user_cannot_take_back_is_not_tried() {
         .define(&ruled("spec", stays));
     clean(simulation.user("hoists a flag", |api: &FakeApi| {
         api.edit::<Ship>("default", "argo", |ship| {
-            ship.spec.flag = Some("red".to_owned())
+            ship.spec.flag = Some("red".to_owned());
         });
     }));
 }
