@@ -22,7 +22,7 @@ pub fn object(entry: &Entry, version: usize, seed: u64) -> Value {
     let version = &entry.definition.versions[version];
     let mut schema = Value::Object(version.schema.clone());
     if schema["properties"]["spec"].is_object() {
-        // The types have no place for other fields beside `spec`, and the import says so.
+        // Types drop other fields beside `spec`, and the command prints a note.
         schema["x-kubernetes-preserve-unknown-fields"] = Value::Null;
     }
     let mut object = json!({

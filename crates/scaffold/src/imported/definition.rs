@@ -146,7 +146,7 @@ fn left_out(crd: &Value, kind: &str) -> Vec<String> {
         let schema = &version["schema"]["openAPIV3Schema"];
         if is_open(schema) && schema["properties"]["spec"].is_object() {
             notes.push(format!(
-                "the type of version {} has no place for fields beside `spec` that the schema does not name: write with patches, which keep them",
+                "the type of version {} drops fields beside `spec` that the schema does not name: write with patches, which keep them",
                 version["name"].as_str().unwrap_or_default()
             ));
         }

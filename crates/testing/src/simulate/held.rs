@@ -94,10 +94,10 @@ impl Wire {
     pub(super) fn held_for(&self) -> Option<Duration> {
         self.0.api.change_quietly(|objects| {
             let mut state = self.lock();
-            for hold in &mut state.held {
+            let trickling = state.held.iter_mut();
+            for hold in trickling.filter(|hold| hold.how == How::Trickling) {
                 // It begins to wait with its next event.
-                let is_current = objects.next_change(&hold.kind, hold.until).is_none();
-                if hold.how == How::Trickling && is_current {
+                if objects.next_change(&hold.kind, hold.until).is_none() {
                     hold.since = Instant::now();
                     hold.until = objects.version();
                 }

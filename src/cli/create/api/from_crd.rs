@@ -20,7 +20,7 @@ use crate::cli::write::{self, Intent, Plan, Planned, Session};
 use kbr_host::diagnostic::{Diagnostic, Problems};
 use kbr_host::output;
 use kbr_scaffold::changes::Change;
-use kbr_scaffold::existing::{self, Found, Named, Wanted};
+use kbr_scaffold::existing::{self, Found, Wanted};
 use kbr_scaffold::imported::{self, Definition, Kept, Types};
 use kbr_scaffold::project::{Project, Table};
 use kbr_scaffold::resource::controller::Controller;
@@ -124,18 +124,13 @@ fn elsewhere(
     }
     let type_path = args.of.external_type.as_deref().unwrap_or_default();
     let apis = versions(definition, project)?;
-    // A path may say the version: `cert_manager::v1::Certificate`.
-    let is_said = |api: &&Resource| type_path.split("::").any(|part| part == api.version);
-    let Some(api) = apis.iter().find(is_said).or(apis.first()) else {
+    // A path may name the version: `cert_manager::v1::Certificate`.
+    let is_named = |api: &&Resource| type_path.split("::").any(|part| part == api.version);
+    let Some(api) = apis.iter().find(is_named).or(apis.first()) else {
         return Ok(None);
     };
     let wanted = Wanted {
-        named: Named {
-            group: &definition.group,
-            domain: Some(""),
-            version: &api.version,
-            kind: &api.kind,
-        },
+        named: external::named(definition, api),
         plural: Some(&definition.plural),
         ..args.of.wanted(Some(definition.namespaced))
     };

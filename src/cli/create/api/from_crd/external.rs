@@ -156,12 +156,7 @@ pub fn target(
     );
     let (flag, package) = (krate.flag(), krate.package(project, session));
     let wanted = Wanted {
-        named: Named {
-            group: &definition.group,
-            domain: Some(""),
-            version: &api.version,
-            kind: &api.kind,
-        },
+        named: named(definition, api),
         plural: Some(&definition.plural),
         namespaced: Some(definition.namespaced),
         external: Some((&flag, &type_path)),
@@ -169,6 +164,16 @@ pub fn target(
     };
     let Found { target, added } = kbr_scaffold::existing::find(&wanted, project, session.root())?;
     Ok((target, added))
+}
+
+/// The name of a version of the kind; its group is given whole.
+pub fn named<'a>(definition: &'a Definition, api: &'a Resource) -> Named<'a> {
+    Named {
+        group: &definition.group,
+        domain: Some(""),
+        version: &api.version,
+        kind: &api.kind,
+    }
 }
 
 /// Makes the crate a member of the workspace, in a change of the manifest.

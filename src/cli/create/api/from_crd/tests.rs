@@ -66,7 +66,7 @@ fn fields_beside_the_spec_that_the_types_leave_out_are_noted() {
     let definition = imported::read(&text, None).unwrap();
     let notes = notes(&definition, &definition.types());
     assert!(
-        notes.contains("the type of version v2 has no place for fields beside `spec`"),
+        notes.contains("the type of version v2 drops fields beside `spec`"),
         "{notes}"
     );
 }
