@@ -146,8 +146,10 @@ fn generate(entry: &Entry, program: &Path) -> Result<Vec<Module>, String> {
             return Err(why.lines().next().unwrap_or_default().to_owned());
         }
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        // Such types are never read, so they show nothing.
+        let kind = kind(&text).ok_or("no type of the kind")?.to_owned();
         Ok(Module {
-            kind: kind(&text).unwrap_or(&entry.definition.kind).to_owned(),
+            kind,
             name: entry.module(&version.name),
             version: version.name.clone(),
             text,
