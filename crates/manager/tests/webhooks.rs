@@ -111,6 +111,13 @@ async fn create(image: Value) -> Admitted {
 }
 
 #[tokio::test]
+async fn an_object_that_is_deleted_with_its_collection_has_a_name() {
+    let mut review = review("DELETE", &Value::Null, &pod(&"a:1".into()));
+    review["request"].as_object_mut().unwrap().remove("name");
+    assert!(FakeApi::new().admit(register, &review).await.allowed);
+}
+
+#[tokio::test]
 async fn a_defaulted_object_keeps_its_unknown_fields() {
     let admitted = create("a:1".into()).await;
     let mut expected = pod(&"a:1".into());

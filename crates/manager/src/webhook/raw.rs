@@ -84,10 +84,16 @@ impl AdmissionRequest {
         Some(&*self.0.question.namespace).filter(|namespace| !namespace.is_empty())
     }
 
-    /// The name; empty if the API server is yet to generate it from `generateName`.
+    /// The name; empty if the API server is yet to generate it from `generateName`. If an object is deleted with its collection, the
+    /// API server sends no name, and this is that of the object.
     #[must_use]
     pub fn name(&self) -> &str {
-        &self.0.question.name
+        let name = &self.0.question.name;
+        if name.is_empty() && self.operation() == "DELETE" {
+            let name = self.old_object()["metadata"]["name"].as_str();
+            return name.unwrap_or_default();
+        }
+        name
     }
 
     /// The user who sent the request.

@@ -4,7 +4,10 @@ use std::{fmt, sync::LazyLock};
 
 use kube::Client;
 
-use crate::{cache::reader::Reader, user::User};
+use crate::{
+    cache::{object::Object, reader::Reader},
+    user::User,
+};
 
 use super::{rejection::Rejection, review::Question};
 
@@ -47,6 +50,19 @@ impl<K: fmt::Debug> fmt::Debug for Request<K> {
             .field("sub_resource", &self.sub_resource)
             .field("old", &self.old)
             .finish_non_exhaustive()
+    }
+}
+
+impl<K: Object> Request<K> {
+    /// The name; empty if the API server is yet to generate it from `generateName`. If an object is deleted with its collection, the
+    /// API server sends no name, and this is that of the object.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        if self.name.is_empty() && self.operation == Operation::Delete {
+            let name = self.old().and_then(|old| old.meta().name.as_deref());
+            return name.unwrap_or_default();
+        }
+        &self.name
     }
 }
 
@@ -101,12 +117,6 @@ impl<K> Request<K> {
     #[must_use]
     pub fn namespace(&self) -> Option<&str> {
         Some(&*self.namespace).filter(|namespace| !namespace.is_empty())
-    }
-
-    /// The name; empty if the API server is yet to generate it from `generateName`.
-    #[must_use]
-    pub fn name(&self) -> &str {
-        &self.name
     }
 
     /// The subresource, such as `status`; `None` for the object itself.

@@ -65,6 +65,18 @@ async fn a_connection_is_reviewed_as_the_api_server_sends_it() {
 }
 
 #[tokio::test]
+async fn an_object_that_is_deleted_with_its_collection_has_a_name() {
+    let mut deletion = exec("ls", false);
+    let request = deletion["request"].as_object_mut().unwrap();
+    request.remove("name");
+    request.insert("operation".to_owned(), json!("DELETE"));
+    request.insert("oldObject".to_owned(), json!({"metadata": {"name": "web"}}));
+    let response = admit(&deletion).await;
+    let warning = r#"("DELETE", "pods", Some("exec")) Some("shop") web"#;
+    assert_eq!(response["warnings"], json!([warning]));
+}
+
+#[tokio::test]
 async fn a_connection_is_rejected_with_the_message_of_the_webhook() {
     for (request, message) in [
         (exec("sh", false), "ada"),
