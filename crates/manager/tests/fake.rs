@@ -2,7 +2,10 @@
 //! Everything that it does like the real one is compared with that in `real/`.
 
 use futures_util::{StreamExt as _, TryStreamExt as _};
-use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Secret};
+use k8s_openapi::api::{
+    admissionregistration::v1::ValidatingWebhookConfiguration,
+    core::v1::{ConfigMap, Namespace, Secret},
+};
 use kbr_testing::FakeApi;
 use kube::{
     Api, ResourceExt,
@@ -11,7 +14,10 @@ use kube::{
         WatchParams,
     },
 };
-use manager::{Manager, WatchedKind};
+use manager::{
+    Manager, WatchedKind,
+    webhook::{Defaulter, FieldError, Rejection, Request, Validator, Warnings},
+};
 use serde_json::json;
 
 fn object(name: &str, owners: &[&ConfigMap]) -> ConfigMap {
@@ -235,4 +241,88 @@ async fn a_reconcile_sees_that_an_optional_kind_is_not_installed() {
     let without = FakeApi::new();
     without.uninstall::<ConfigMap>();
     check(without, "installed: false").await;
+}
+
+/// Sets the captain of a `ConfigMap`, who may not be Hook.
+struct Captain;
+
+impl Defaulter<ConfigMap> for Captain {
+    async fn default(&self, map: &mut ConfigMap, _: &Request<ConfigMap>) -> Result<(), Rejection> {
+        let data = map.data.get_or_insert_default();
+        data.entry("captain".to_owned())
+            .or_insert_with(|| "Nemo".to_owned());
+        Ok(())
+    }
+}
+
+impl Validator<ConfigMap> for Captain {
+    async fn validate_create(
+        &self,
+        map: &ConfigMap,
+        _: &Request<ConfigMap>,
+    ) -> Result<Warnings, Rejection> {
+        let captain = map.data.as_ref().and_then(|data| data.get("captain"));
+        if captain.is_some_and(|captain| captain == "Hook") {
+            return Err(FieldError::forbidden("data.captain", "a pirate").into());
+        }
+        Ok(Warnings::new())
+    }
+
+    async fn validate_update(
+        &self,
+        _: &ConfigMap,
+        new: &ConfigMap,
+        cx: &Request<ConfigMap>,
+    ) -> Result<Warnings, Rejection> {
+        self.validate_create(new, cx).await
+    }
+}
+
+fn with_webhooks(manager: &mut Manager) {
+    manager.defaulter::<ConfigMap>(Captain);
+    manager.validator::<ConfigMap>(Captain);
+}
+
+fn captain(name: &str, of: &str) -> ConfigMap {
+    serde_json::from_value(json!({"metadata": {"name": name}, "data": {"captain": of}})).unwrap()
+}
+
+#[tokio::test]
+async fn webhooks_of_a_running_manager_review_what_clients_write() {
+    let (api, maps) = maps();
+    let _run = api.run(with_webhooks).unwrap();
+    let made = create(&maps, "a", &[]).await;
+    assert_eq!(made.data.unwrap()["captain"], "Nemo");
+    let refused = maps
+        .create(&PostParams::default(), &captain("b", "Hook"))
+        .await;
+    let refused = refused.unwrap_err().to_string();
+    let expected = "ConfigMap \"b\" is invalid: data.captain: Forbidden: a pirate";
+    assert!(refused.contains(expected), "{refused}");
+    // The test may do what it wants.
+    api.put(&captain("c", "Hook"));
+    assert_eq!(names(&maps).await, ["a", "c"]);
+}
+
+#[tokio::test]
+async fn a_webhook_configuration_selects_what_webhooks_review() {
+    let (api, maps) = maps();
+    let configuration: ValidatingWebhookConfiguration = serde_json::from_value(json!({
+        "metadata": {"name": "captains"},
+        "webhooks": [{
+            "name": "captains.example.com", "admissionReviewVersions": ["v1"], "sideEffects": "None",
+            "clientConfig": {"service": {"name": "operator", "namespace": "default", "path": "/validate--v1-configmap"}},
+            "objectSelector": {"matchLabels": {"checked": "yes"}},
+            "rules": [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["configmaps"]}],
+        }],
+    }))
+    .unwrap();
+    api.put(&configuration);
+    let _run = api.run(with_webhooks).unwrap();
+    let mut hook = captain("hook", "Hook");
+    assert!(maps.create(&PostParams::default(), &hook).await.is_ok());
+    hook.metadata.name = Some("james".to_owned());
+    hook.labels_mut()
+        .insert("checked".to_owned(), "yes".to_owned());
+    assert!(maps.create(&PostParams::default(), &hook).await.is_err());
 }

@@ -49,7 +49,8 @@ impl FakeApi {
         assert!(!paths.is_empty(), "no webhook is registered for {kind}");
         for path in paths {
             let answer = ask(&manager, path, &review).await;
-            admitted.take(answer.expect("the path of a webhook"));
+            let taken = admitted.take(answer.expect("the path of a webhook"));
+            taken.unwrap_or_else(|why| panic!("the patch of {path}: {why}"));
             if !admitted.allowed {
                 break;
             }
@@ -72,7 +73,8 @@ impl FakeApi {
         let answer = ask(&manager, path, review).await;
         let answer = answer.unwrap_or_else(|| panic!("no webhook is registered at {path}"));
         let mut admitted = Admitted::of(review);
-        admitted.take(answer);
+        let taken = admitted.take(answer);
+        taken.unwrap_or_else(|why| panic!("the patch of {path}: {why}"));
         admitted
     }
 
@@ -127,6 +129,8 @@ pub fn review<K: Object>(old: Option<&K>, new: Option<&K>) -> Value {
         namespace: meta.namespace.as_deref().unwrap_or_default(),
         name: meta.name.as_deref().unwrap_or_default(),
         user: "somebody",
+        requested: &K::version(&()),
+        options: Value::Null,
         object: new.map_or(Value::Null, typed),
         old_object: old.map_or(Value::Null, typed),
     };
@@ -143,6 +147,10 @@ pub(crate) struct Question<'a> {
     pub(crate) namespace: &'a str,
     pub(crate) name: &'a str,
     pub(crate) user: &'a str,
+    /// The version in which the object was written.
+    pub(crate) requested: &'a str,
+    /// The fields of the options that are set.
+    pub(crate) options: Value,
     pub(crate) object: Value,
     pub(crate) old_object: Value,
 }
@@ -150,31 +158,42 @@ pub(crate) struct Question<'a> {
 impl Question<'_> {
     /// An `AdmissionReview` of `admission.k8s.io/v1`.
     pub(crate) fn review(self) -> Value {
-        let options = match self.operation {
-            "CREATE" => "CreateOptions",
-            "DELETE" => "DeleteOptions",
-            _ => "UpdateOptions",
-        };
+        let mut options = json!({
+            "apiVersion": "meta.k8s.io/v1",
+            "kind": match self.operation {
+                "CREATE" => "CreateOptions",
+                "DELETE" => "DeleteOptions",
+                _ => "UpdateOptions",
+            },
+        });
+        for (field, value) in self.options.as_object().into_iter().flatten() {
+            options[field] = value.clone();
+        }
         let [group, version, kind] = self.kind;
-        let kind = json!({ "group": group, "version": version, "kind": kind });
-        let resource = json!({ "group": group, "version": version, "resource": self.plural });
+        let kind = |version| json!({ "group": group, "version": version, "kind": kind });
+        let resource =
+            |version| json!({ "group": group, "version": version, "resource": self.plural });
         let mut request = json!({
             "uid": "705ab4f5-6393-11e8-b7cc-42010a800002",
-            "kind": kind,
-            "resource": resource,
-            "requestKind": kind,
-            "requestResource": resource,
-            "name": self.name,
+            "kind": kind(version),
+            "resource": resource(version),
+            "requestKind": kind(self.requested),
+            "requestResource": resource(self.requested),
             "namespace": self.namespace,
             "operation": self.operation,
             "userInfo": { "username": self.user, "groups": ["system:authenticated"] },
             "object": self.object,
             "oldObject": self.old_object,
-            "dryRun": false,
-            "options": { "apiVersion": "meta.k8s.io/v1", "kind": options },
+            "dryRun": options["dryRun"] == json!(["All"]),
+            "options": options,
         });
+        // Otherwise, it is yet to be generated.
+        if !self.name.is_empty() {
+            request["name"] = json!(self.name);
+        }
         if !self.subresource.is_empty() {
             request["subResource"] = json!(self.subresource);
+            request["requestSubResource"] = json!(self.subresource);
         }
         json!({ "apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request })
     }
@@ -210,7 +229,11 @@ impl Admitted {
         }
     }
 
-    pub(crate) fn take(&mut self, mut answer: Value) {
+    /// Takes the answer of a webhook.
+    ///
+    /// # Errors
+    /// Why its patch does not apply.
+    pub(crate) fn take(&mut self, mut answer: Value) -> Result<(), String> {
         let texts: Vec<String> =
             serde_json::from_value(answer["warnings"].take()).unwrap_or_default();
         self.warnings.extend(texts);
@@ -224,12 +247,20 @@ impl Admitted {
             .flatten()
             .map(|cause| (text(&cause["field"]), text(&cause["message"])))
             .collect();
-        if let Some(patch) = answer.get("patch") {
-            assert_eq!(answer["patchType"], json!("JSONPatch"));
-            let bytes: k8s_openapi::ByteString =
-                serde_json::from_value(patch.clone()).expect("a patch is in base64");
-            let steps = serde_json::from_slice(&bytes.0).expect("a patch is JSON");
-            json_patch(&mut self.object, &steps).expect("a patch that fits the object");
+        let patch = answer.get("patch").filter(|_| self.allowed);
+        let Some(patch) = patch else {
+            return Ok(());
+        };
+        assert_eq!(answer["patchType"], json!("JSONPatch"));
+        let bytes: k8s_openapi::ByteString =
+            serde_json::from_value(patch.clone()).expect("a patch is in base64");
+        let steps: Value = serde_json::from_slice(&bytes.0).expect("a patch is JSON");
+        if self.object.is_null() && steps != json!([]) {
+            return Err(
+                "attempted to modify the object, which is not supported for this operation"
+                    .to_owned(),
+            );
         }
+        json_patch(&mut self.object, &steps)
     }
 }

@@ -29,6 +29,7 @@ use super::{
     content::{Content, line, response},
     gate::Gate,
     query::parameters,
+    reviews::Reviewers,
     server::{Admission, Call, ErrorResponse, Objects, Path, Watch},
 };
 
@@ -48,8 +49,10 @@ pub(crate) const BOOKMARKS: Duration = Duration::from_secs(60);
 /// A kind whose definition has several versions is stored in one of them; the operator that was last [run](Self::run), or that
 /// [reconciled](Self::reconcile), converts.
 ///
-/// It rejects what it does not implement: strategic merge patches, other subresources, selectors of other fields, tables. It permits every request, calls no webhooks except in a simulation, and does not
-/// require that a namespace exists.
+/// The webhooks of the operator that was last [run](Self::run) review what clients write.
+///
+/// It rejects what it does not implement: strategic merge patches, other subresources, selectors of other fields, tables. It permits
+/// every request, and does not require that a namespace exists.
 #[derive(Clone, Debug)]
 pub struct FakeApi {
     state: Arc<Mutex<State>>,
@@ -67,6 +70,7 @@ impl Default for FakeApi {
                 requests: Vec::new(),
                 cut_off: false,
                 gate: None,
+                reviewers: None,
             })),
             changed: watch::Sender::new(()),
             clock: Clock::for_tests(),
@@ -80,6 +84,7 @@ struct State {
     requests: Vec<String>,
     cut_off: bool,
     gate: Option<Gate>,
+    reviewers: Option<Reviewers>,
 }
 
 impl FakeApi {
@@ -256,7 +261,7 @@ impl FakeApi {
                 Ok((first, watch)) => Response::new(self.watch(&first, watch)),
                 Err(error) => response(error.body()),
             },
-            Ok(call) => self.answer(&call),
+            Ok(call) => self.answer_reviewed(&call).await,
             Err(error) => response(error.body()),
         })
     }
@@ -302,6 +307,14 @@ impl FakeApi {
     pub(crate) fn answer(&self, call: &Call) -> Response<Content> {
         let answer = self.change(|objects| objects.handle(call));
         response(answer.unwrap_or_else(|error| error.body()))
+    }
+
+    pub(crate) fn set_reviewers(&self, reviewers: Reviewers) {
+        self.lock().reviewers = Some(reviewers);
+    }
+
+    pub(crate) fn reviewers(&self) -> Option<Reviewers> {
+        self.lock().reviewers.clone()
     }
 
     /// Reads what is stored, or changes it without notifying anyone.

@@ -98,6 +98,7 @@ mod pattern;
 mod query;
 mod random;
 mod relay;
+mod reviews;
 mod round_trip;
 mod run;
 mod server;

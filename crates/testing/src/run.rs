@@ -3,7 +3,10 @@
 use std::time::Duration;
 
 use anyhow::Context as _;
-use manager::{Manager, Options, harness::Controllers};
+use manager::{
+    Manager, Options,
+    harness::{Controllers, Hooks},
+};
 use tokio::{task::JoinHandle, time::sleep};
 
 use super::FakeApi;
@@ -31,7 +34,11 @@ impl Drop for Run {
 }
 
 impl FakeApi {
-    /// Registers controllers on a new manager and runs it, without servers for probes and metrics.
+    /// Registers controllers and webhooks on a new manager and runs it, without servers for probes and metrics.
+    ///
+    /// From now on, these webhooks review what clients write; not what the test writes, as with [`put`](FakeApi::put). A webhook is
+    /// asked about what the webhook configurations select that the test has put into the server; without one, about new and changed
+    /// objects of its kind. Match conditions are not evaluated.
     ///
     /// # Errors
     /// If a registration is invalid.
@@ -41,9 +48,12 @@ impl FakeApi {
     pub fn run(&self, register: impl FnOnce(&mut Manager)) -> anyhow::Result<Run> {
         let mut options = Options::default();
         options.health_probe_bind_address = "0".parse().map_err(anyhow::Error::msg)?;
+        // Here, the API server needs no TLS to ask them.
+        options.enable_webhooks = false;
         let mut manager = self.manager_with(options);
         register(&mut manager);
         self.convert_by(&manager);
+        self.review_by(Hooks::of(&manager), None);
         Ok(Run {
             controllers: Controllers::of(&manager)?,
             task: tokio::spawn(async move { manager.run_until(std::future::pending()).await }),

@@ -26,16 +26,16 @@ use hyper::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use self::kinds::Kind;
+#[cfg(feature = "simulate")]
+pub(super) use self::kinds::Kinds;
 pub(super) use self::{
-    admission::Admission,
+    admission::{Admission, Reviewed},
     answer::{Answer, ErrorResponse},
     patch::json_patch,
     path::Path,
     read::Watch,
     store::Objects,
 };
-#[cfg(feature = "simulate")]
-pub(super) use self::{admission::Reviewed, kinds::Kinds};
 
 /// The relevant parts of a request.
 #[derive(Clone, Debug)]

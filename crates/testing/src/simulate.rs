@@ -8,7 +8,6 @@
 mod actors;
 mod admitted;
 mod by_hand;
-mod configured;
 mod contention;
 mod explore;
 mod external;
@@ -37,7 +36,6 @@ mod story;
 mod tests;
 mod trace;
 mod tried;
-mod webhooks;
 mod wire;
 mod world;
 

@@ -4,6 +4,7 @@ mod apply;
 mod delete;
 mod read;
 mod refused;
+mod reviewed;
 mod rules;
 mod schema;
 mod status;
@@ -27,6 +28,11 @@ pub fn all() -> Vec<Case> {
         rules::cases(),
     ]
     .concat()
+}
+
+/// The cases in which webhooks review writes.
+pub fn reviewed() -> Vec<Case> {
+    reviewed::cases()
 }
 
 fn case(name: &'static str, steps: impl Into<Vec<Step>>) -> Case {

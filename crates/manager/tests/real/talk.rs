@@ -97,7 +97,7 @@ impl Side {
         let namespace = namespace.trim_end_matches('-').to_owned();
         let body =
             json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}});
-        let (code, answer) = send(
+        let (code, answer, _) = send(
             &client,
             &Method::POST,
             "/api/v1/namespaces",
@@ -116,6 +116,14 @@ impl Side {
         Self { client, known }
     }
 
+    pub fn client(&self) -> &Client {
+        &self.client
+    }
+
+    pub fn namespace(&self) -> &str {
+        &self.known["ns"]
+    }
+
     /// Takes a step; returns its answer without the parts that must differ.
     pub async fn take(&mut self, step: &Step) -> Value {
         let fill = |text: &str| {
@@ -130,7 +138,8 @@ impl Side {
         if step.watch {
             return watch(&self.client, &path).await;
         }
-        let (code, answer) = send(&self.client, &step.method, &path, step.media_type, &body).await;
+        let (code, answer, warnings) =
+            send(&self.client, &step.method, &path, step.media_type, &body).await;
         let before = self.known.get("rv").cloned();
         self.learn(&answer);
         // The version of a list changes with every write of any client, such as the API server itself.
@@ -143,7 +152,9 @@ impl Side {
         } else {
             object(answer)
         };
-        json!({"code": code, "version": if changed { "changed" } else { "same" }, "body": body})
+        json!({
+            "code": code, "version": if changed { "changed" } else { "same" }, "body": body, "warnings": warnings,
+        })
     }
 
     fn learn(&mut self, answer: &Value) {
@@ -170,7 +181,7 @@ async fn send(
     path: &str,
     media_type: &str,
     body: &Value,
-) -> (u16, Value) {
+) -> (u16, Value, Vec<String>) {
     let bytes = if body.is_null() {
         Vec::new()
     } else {
@@ -193,10 +204,16 @@ async fn send(
         .unwrap();
     let answer = client.send(request).await.unwrap();
     let code = answer.status().as_u16();
+    let warnings = answer.headers().get_all(hyper::header::WARNING).iter();
+    let warnings = warnings.filter_map(|warning| warning.to_str().ok());
+    // The fake server does not say so.
+    let warnings = warnings.filter(|warning| !warning.contains("unknown field"));
+    let warnings = warnings.map(str::to_owned).collect();
     let bytes = answer.into_body().collect_bytes().await.unwrap();
     (
         code,
         serde_json::from_slice(&bytes).unwrap_or_else(|_| json!(String::from_utf8_lossy(&bytes))),
+        warnings,
     )
 }
 
@@ -293,7 +310,7 @@ pub fn object(mut object: Value) -> Value {
         }
     }
     if let Some(prefix) = meta.get("generateName").and_then(Value::as_str) {
-        let name = meta["name"].as_str().unwrap_or_default();
+        let name = meta.get("name").and_then(Value::as_str).unwrap_or_default();
         let made = name.strip_prefix(prefix).map(str::len);
         meta.insert("name".to_owned(), json!(format!("{made:?} letters")));
     }
@@ -326,17 +343,17 @@ fn uids(text: &str) -> String {
     out
 }
 
-/// Installs a definition, and waits until its objects are served.
+/// Installs a definition, unless another test has, and waits until its objects are served.
 pub async fn install(client: &Client, crd: &Value) {
     let path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
-    let (code, answer) = send(client, &Method::POST, path, "application/json", crd).await;
-    assert_eq!(code, 201, "{answer}");
+    let (code, answer, _) = send(client, &Method::POST, path, "application/json", crd).await;
+    assert!(code == 201 || code == 409, "{answer}");
     let spec = &crd["spec"];
     let text = |value: &Value| value.as_str().unwrap().to_owned();
     let (group, plural) = (text(&spec["group"]), text(&spec["names"]["plural"]));
     let path = format!("/apis/{group}/v1/{plural}");
     let look = async || {
-        let (code, _) = send(
+        let (code, ..) = send(
             client,
             &Method::GET,
             &path,
@@ -366,7 +383,8 @@ pub async fn write(
     media_type: &str,
     body: &Value,
 ) -> (u16, Value) {
-    send(client, method, path, media_type, body).await
+    let (code, answer, _) = send(client, method, path, media_type, body).await;
+    (code, answer)
 }
 
 /// The differences between two answers, one a line.

@@ -4,17 +4,17 @@
 //! evaluated: the webhook is asked about every request that its rules select.
 
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::server::{Path, Reviewed};
 
 /// A webhook of a configuration.
 #[derive(Clone, Debug)]
-pub(super) struct Configured {
+pub(crate) struct Configured {
     /// The path of its URL.
     pub(super) path: String,
     pub(super) name: String,
-    pub(super) defaults: bool,
+    pub(super) task: Task,
     pub(super) has_conditions: bool,
     /// Whether requests go on if it fails.
     pub(super) may_fail: bool,
@@ -23,6 +23,16 @@ pub(super) struct Configured {
     rules: Vec<Rule>,
     objects: Value,
     namespaces: Value,
+}
+
+/// What a webhook does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Task {
+    /// Sets defaults.
+    Default,
+    /// The same, and once more if a later one has changed the object.
+    DefaultAgain,
+    Validate,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -35,11 +45,14 @@ struct Rule {
 }
 
 impl Configured {
-    /// The webhooks in these objects: first those that set defaults.
-    pub(super) fn all(objects: &[Value]) -> Vec<Self> {
+    /// The webhooks in these objects: first those that set defaults. The API server sorts configurations by name.
+    pub(crate) fn all(objects: &[Value]) -> Vec<Self> {
         let of = |kind: &str, defaults: bool| {
             let configurations = objects.iter().filter(|object| object["kind"] == *kind);
-            let webhooks = configurations
+            let mut configurations: Vec<_> = configurations.collect();
+            configurations.sort_by_key(|it| it["metadata"]["name"].as_str());
+            let webhooks = configurations.into_iter();
+            let webhooks = webhooks
                 .filter_map(|it| it["webhooks"].as_array())
                 .flatten();
             webhooks
@@ -57,9 +70,13 @@ impl Configured {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let conditions = webhook["matchConditions"].as_array();
         Self {
-            path: text(&webhook["clientConfig"]["service"]["path"]),
+            path: path_of(&webhook["clientConfig"]),
             name: text(&webhook["name"]),
-            defaults,
+            task: match defaults {
+                true if webhook["reinvocationPolicy"] == "IfNeeded" => Task::DefaultAgain,
+                true => Task::Default,
+                false => Task::Validate,
+            },
             has_conditions: conditions.is_some_and(|all| !all.is_empty()),
             may_fail: webhook["failurePolicy"] == "Ignore",
             match_policy: text(&webhook["matchPolicy"]),
@@ -104,6 +121,15 @@ impl Configured {
             rules.any(|rule| accepts(rule) && rule.concerns(path))
         })
     }
+}
+
+/// The path of a webhook, which is that of a service or of a URL.
+fn path_of(client: &Value) -> String {
+    let url = client["url"].as_str().unwrap_or_default();
+    let host = url.strip_prefix("https://");
+    let in_url = host.and_then(|host| host.find('/').map(|at| host[at..].to_owned()));
+    let in_service = client["service"]["path"].as_str().map(str::to_owned);
+    in_service.or(in_url).unwrap_or_default()
 }
 
 impl Rule {
@@ -153,13 +179,10 @@ fn selects(selector: &Value, labels: &Value) -> bool {
         && terms.into_iter().all(fits)
 }
 
-/// The labels that every namespace has.
-pub(super) fn labels_of(namespace: &str) -> Value {
-    json!({ "kubernetes.io/metadata.name": namespace })
-}
-
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
@@ -177,7 +200,7 @@ mod tests {
         let [one] = &configured[..] else {
             panic!("{configured:?}")
         };
-        assert!(one.may_fail && !one.defaults && !one.has_conditions);
+        assert!(one.may_fail && one.task == Task::Validate && !one.has_conditions);
         let asked = |operation, path: &str, labels: Value| asked(one, operation, path, &labels);
         let (a, labels) = ("/apis/g/v1/namespaces/n/a/x", json!({"k": "v"}));
         assert!(asked("CREATE", a, labels.clone()).is_some());
@@ -228,10 +251,11 @@ mod tests {
         };
         let mut others = ["v1", "v2", "v3"].map(in_version).to_vec();
         others.retain(|other| *other != path);
-        let namespace = labels_of(&path.namespace);
+        let namespace = json!({"kubernetes.io/metadata.name": path.namespace});
         let reviewed = Reviewed {
             operation,
             path,
+            options: json!({}),
             old: None,
             new: Some(json!({"metadata": {"labels": labels}})),
         };

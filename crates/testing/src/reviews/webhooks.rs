@@ -1,12 +1,12 @@
-//! The webhooks of the operator, which the API server asks before it stores an object: within this process, and without TLS.
+//! The webhooks of an operator, as configurations say: in which order they are asked, about what, and what comes of their answers.
 //!
-//! They answer also while the operator restarts: those of the process that started last.
+//! Source: `k8s.io/apiserver/pkg/admission/plugin/webhook/{mutating,validating}/dispatcher.go`, `errors/statuserror.go` beside them.
 
 use hyper::StatusCode;
 use manager::harness::{Hook, Hooks};
 use serde_json::{Value, json};
 
-use super::configured::{Configured, labels_of};
+use super::configured::{Configured, Task};
 use crate::{
     FakeApi,
     admission::{Admitted, Question},
@@ -14,15 +14,16 @@ use crate::{
 };
 
 /// The body of a rejection, and its code.
-pub(super) type Rejection = (StatusCode, Value);
+pub(crate) type Rejection = (StatusCode, Value);
 
 /// Who writes.
-pub(super) const OPERATOR: &str = "system:serviceaccount:default:operator";
-pub(super) const USER: &str = "somebody";
+pub(crate) const OPERATOR: &str = "system:serviceaccount:default:operator";
+#[cfg(feature = "simulate")]
+pub(crate) const USER: &str = "somebody";
 
 /// The webhooks of a process, and about what they are asked.
 #[derive(Clone)]
-pub(super) struct Webhooks {
+pub(crate) struct Webhooks {
     hooks: Hooks,
     all: Vec<Webhook>,
 }
@@ -31,7 +32,7 @@ pub(super) struct Webhooks {
 struct Webhook {
     path: String,
     name: String,
-    defaults: bool,
+    task: Task,
     may_fail: bool,
     asked: Asked,
 }
@@ -46,7 +47,7 @@ enum Asked {
 
 impl Webhooks {
     /// Those that a manager has registered, with their configurations; and what the author should know of them.
-    pub(super) fn new(hooks: Hooks, configured: &[Configured]) -> (Self, Vec<String>) {
+    pub(crate) fn new(hooks: Hooks, configured: &[Configured]) -> (Self, Vec<String>) {
         let (mut all, mut notes, registered) = (Vec::new(), Vec::new(), hooks.all());
         for one in configured {
             let path = &one.path;
@@ -62,7 +63,7 @@ impl Webhooks {
             all.push(Webhook {
                 path: path.clone(),
                 name: one.name.clone(),
-                defaults: one.defaults,
+                task: one.task,
                 may_fail: one.may_fail,
                 asked: Asked::Configured(Box::new(one.clone())),
             });
@@ -80,7 +81,11 @@ impl Webhooks {
                 Some((defaults, kind)) => all.push(Webhook {
                     name: path.clone(),
                     path,
-                    defaults,
+                    task: if defaults {
+                        Task::Default
+                    } else {
+                        Task::Validate
+                    },
                     may_fail: false,
                     asked: Asked::Kind(kind),
                 }),
@@ -102,55 +107,116 @@ impl Webhooks {
         })
     }
 
-    /// What the webhooks that set defaults, or those that validate, make of a write.
-    pub(super) async fn ask(
+    /// Lets those that set defaults change a write, and collects their warnings.
+    ///
+    /// Those that want to be are asked again, once, if one that comes later has changed the object.
+    pub(crate) async fn set_defaults(
         &self,
-        defaults: bool,
+        user: &str,
+        reviewed: &mut Reviewed,
+        api: &FakeApi,
+        warnings: &mut Vec<String>,
+    ) -> Result<(), Rejection> {
+        let (mut asked, mut again) = (Vec::new(), Vec::new());
+        let defaulters = || self.all.iter().filter(|one| one.task != Task::Validate);
+        for one in defaulters() {
+            let changed = self.ask(one, user, reviewed, api, warnings).await?;
+            if let Some(object) = changed {
+                reviewed.new = Some(object);
+                again.append(&mut asked);
+            }
+            if one.task == Task::DefaultAgain {
+                asked.push(&one.name);
+            }
+        }
+        for one in defaulters().filter(|one| again.contains(&&one.name)) {
+            let changed = self.ask(one, user, reviewed, api, warnings).await?;
+            if let Some(object) = changed {
+                reviewed.new = Some(object);
+            }
+        }
+        Ok(())
+    }
+
+    /// Asks those that validate about a write, all of them, whatever the others say; collects their warnings.
+    pub(crate) async fn validate(
+        &self,
         user: &str,
         reviewed: &Reviewed,
         api: &FakeApi,
-    ) -> Result<Option<Value>, Rejection> {
-        let mut reviewed = reviewed.clone();
-        let namespace = labels_of(&reviewed.path.namespace);
-        let others = api.change_quietly(|objects| objects.other_versions(&reviewed.path));
-        for one in self.all.iter().filter(|one| one.defaults == defaults) {
-            let asked_at = match &one.asked {
-                Asked::Configured(configured) => {
-                    configured.is_asked(&reviewed, &others, &namespace)
-                }
-                Asked::Kind(kind) => is_of(&reviewed, kind).then_some(&reviewed.path),
-            };
-            let Some(path) = asked_at.cloned() else {
-                continue;
-            };
-            let shown = shown_at(&reviewed, &path, api)?;
-            let review = review(user, &shown);
-            let (status, body) = self
-                .hooks
-                .answer(&one.path, &review)
-                .await
-                .unwrap_or_default();
-            let answer = serde_json::from_str::<Value>(&body)
-                .ok()
-                .filter(|_| status == StatusCode::OK);
-            let Some(mut answer) = answer else {
-                if one.may_fail {
-                    continue;
-                }
-                return Err(failed(one, &format!("{status}: {body}")));
-            };
-            let mut admitted = Admitted::of(&review);
-            let answer = answer["response"].take();
-            admitted.take(answer.clone());
-            if !admitted.allowed {
-                return Err(rejected(one, answer));
-            }
-            if shown.new.as_ref() != Some(&admitted.object) && shown.new.is_some() {
-                let object = api.change_quietly(|it| it.shown_at(&admitted.object, &reviewed.path));
-                reviewed.new = Some(object.map_err(|error| error.body())?);
-            }
+        warnings: &mut Vec<String>,
+    ) -> Result<(), Rejection> {
+        let mut verdict = Ok(());
+        for one in self.all.iter().filter(|one| one.task == Task::Validate) {
+            let answer = self.ask(one, user, reviewed, api, warnings).await;
+            verdict = verdict.and(answer.map(drop));
         }
-        Ok(reviewed.new)
+        verdict
+    }
+
+    /// Asks a webhook about a write, if it is concerned; returns the object if it has changed it.
+    async fn ask(
+        &self,
+        one: &Webhook,
+        user: &str,
+        reviewed: &Reviewed,
+        api: &FakeApi,
+        warnings: &mut Vec<String>,
+    ) -> Result<Option<Value>, Rejection> {
+        let others = api.change_quietly(|objects| objects.other_versions(&reviewed.path));
+        let asked_at = match &one.asked {
+            Asked::Configured(configured) => {
+                let namespace = api.labels_of_namespace(&reviewed.path.namespace);
+                configured.is_asked(reviewed, &others, &namespace)
+            }
+            Asked::Kind(kind) => is_of(reviewed, kind).then_some(&reviewed.path),
+        };
+        let Some(path) = asked_at else {
+            return Ok(None);
+        };
+        let shown = shown_at(reviewed, path, api)?;
+        let review = review(user, &shown, reviewed.path.version());
+        let Some(answer) = self.call(one, &review).await? else {
+            return Ok(None);
+        };
+        let mut admitted = Admitted::of(&review);
+        let taken = admitted.take(answer.clone());
+        warnings.append(&mut admitted.warnings);
+        if !admitted.allowed {
+            return Err(rejected(one, answer));
+        }
+        taken.map_err(|why| broken(&format!("admission webhook {:?} {why}", one.name)))?;
+        let is_changed = shown.new.is_some_and(|new| new != admitted.object);
+        let changed = is_changed.then(|| {
+            let object = api.change_quietly(|objects| {
+                objects.with_defaults(&mut admitted.object, path);
+                objects.reviewed_at(&admitted.object, &reviewed.path)
+            });
+            object.map_err(|error| error.body())
+        });
+        changed.transpose()
+    }
+
+    /// The response of a webhook; `None` if it may fail and does.
+    async fn call(&self, one: &Webhook, review: &Value) -> Result<Option<Value>, Rejection> {
+        let answer = self.hooks.answer(&one.path, review).await;
+        let (status, body) = answer.unwrap_or_default();
+        let answer = serde_json::from_str::<Value>(&body).ok();
+        let answer = answer.filter(|_| status == StatusCode::OK);
+        let why = match answer.map(|mut answer| answer["response"].take()) {
+            Some(response) if one.task != Task::Validate || response.get("patch").is_none() => {
+                return Ok(Some(response));
+            }
+            Some(_) => "received invalid webhook response: validating webhook may not return response.patch".to_owned(),
+            None => format!("{status}: {body}"),
+        };
+        if one.may_fail {
+            return Ok(None);
+        }
+        Err(broken(&format!(
+            "failed calling webhook {:?}: {why}",
+            one.name
+        )))
     }
 }
 
@@ -158,12 +224,13 @@ impl Webhooks {
 fn shown_at(reviewed: &Reviewed, path: &Path, api: &FakeApi) -> Result<Reviewed, Rejection> {
     let shown = |object: &Option<Value>| {
         let object = object.as_ref();
-        let shown = object.map(|object| api.change_quietly(|it| it.shown_at(object, path)));
+        let shown = object.map(|object| api.change_quietly(|it| it.reviewed_at(object, path)));
         shown.transpose().map_err(|error| error.body())
     };
     Ok(Reviewed {
         operation: reviewed.operation,
         path: path.clone(),
+        options: reviewed.options.clone(),
         old: shown(&reviewed.old)?,
         new: shown(&reviewed.new)?,
     })
@@ -179,7 +246,8 @@ fn is_of(reviewed: &Reviewed, [group, version, kind]: &[String; 3]) -> bool {
     is_kind && path.subresource.is_empty() && path.group() == group && path.version() == version
 }
 
-fn review(user: &str, reviewed: &Reviewed) -> Value {
+/// The review of a write that was requested in this version.
+fn review(user: &str, reviewed: &Reviewed, requested: &str) -> Value {
     let path = &reviewed.path;
     let object = |value: &Option<Value>| value.clone().unwrap_or_default();
     let (new, old) = (object(&reviewed.new), object(&reviewed.old));
@@ -196,6 +264,8 @@ fn review(user: &str, reviewed: &Reviewed) -> Value {
         namespace: &path.namespace,
         name: &path.name,
         user,
+        requested,
+        options: reviewed.options.clone(),
         object: new,
         old_object: old,
     };
@@ -208,29 +278,29 @@ fn rejected(webhook: &Webhook, mut answer: Value) -> Rejection {
     let code = status["code"]
         .as_u64()
         .and_then(|code| u16::try_from(code).ok());
-    let code = code
-        .and_then(|code| StatusCode::from_u16(code).ok())
-        .unwrap_or(StatusCode::FORBIDDEN);
-    let why = status["message"].as_str().unwrap_or("without explanation");
-    let message = format!(
-        "admission webhook {:?} denied the request: {why}",
-        webhook.name
-    );
-    let reason = status["reason"].as_str().unwrap_or("Forbidden");
+    let code = code.and_then(|code| StatusCode::from_u16(code).ok());
+    let is_error = |code: &StatusCode| *code >= StatusCode::BAD_REQUEST;
+    let code = code.filter(is_error).unwrap_or(StatusCode::BAD_REQUEST);
+    let text = |field: &str| status[field].as_str().filter(|text| !text.is_empty());
+    let denied = format!("admission webhook {:?} denied the request", webhook.name);
+    let message = match text("message").or(text("reason")) {
+        Some(why) => format!("{denied}: {why}"),
+        None => format!("{denied} without explanation"),
+    };
     let body = json!({
         "apiVersion": "v1", "kind": "Status", "status": "Failure", "metadata": {},
-        "code": code.as_u16(), "reason": reason, "message": message, "details": status["details"],
+        "code": code.as_u16(), "reason": text("reason"), "message": message, "details": status["details"],
     });
     (code, body)
 }
 
 /// A webhook has not answered as it should.
-fn failed(webhook: &Webhook, why: &str) -> Rejection {
+fn broken(why: &str) -> Rejection {
     let code = StatusCode::INTERNAL_SERVER_ERROR;
-    let message = format!("failed calling webhook {:?}: {why}", webhook.name);
     let body = json!({
         "apiVersion": "v1", "kind": "Status", "status": "Failure", "metadata": {},
-        "code": code.as_u16(), "reason": "InternalError", "message": message,
+        "code": code.as_u16(), "reason": "InternalError", "message": format!("Internal error occurred: {why}"),
+        "details": {"causes": [{"message": why}]},
     });
     (code, body)
 }

@@ -56,16 +56,20 @@ impl Objects {
     /// Deletes all objects that a request selects.
     pub(super) fn delete_collection(&mut self, call: &Call, kind: &Kind) -> Answer {
         let dependents = dependents(call)?;
-        let selection = Selection::parse(&call.query, &call.path)?;
         let list = self.list(call, kind)?;
-        let here = self.stored.iter().filter(|(path, _)| call.path.holds(path));
-        let fit = here.filter(|(_, stored)| selection.fits(&stored.object));
-        let paths: Vec<_> = fit.map(|(path, _)| path.clone()).collect();
-        for path in paths {
+        for path in self.paths_of(call)? {
             // It may have been deleted with an earlier one.
             let _ = self.delete(&path, dependents);
         }
         Ok(list)
+    }
+
+    /// The objects that a request selects.
+    pub(crate) fn paths_of(&self, call: &Call) -> Result<Vec<Path>, ErrorResponse> {
+        let selection = Selection::parse(&call.query, &call.path)?;
+        let here = self.stored.iter().filter(|(path, _)| call.path.holds(path));
+        let fit = here.filter(|(_, stored)| selection.fits(&stored.object));
+        Ok(fit.map(|(path, _)| path.clone()).collect())
     }
 
     /// Deletes an object, like `kubectl delete`.

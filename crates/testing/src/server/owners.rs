@@ -152,6 +152,10 @@ impl Owners {
         owners.into_iter().map(Owner::entry).collect()
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// The owners in the value of `metadata.managedFields`; `None` if it has another format.
     pub(super) fn of_entries(entries: &[Value]) -> Option<Self> {
         entries

@@ -164,7 +164,7 @@ fn prune(value: &mut Value, schema: &Value, is_object: bool) {
     }
 }
 
-fn set_defaults(value: &mut Value, schema: &Value, is_object: bool) {
+pub(super) fn set_defaults(value: &mut Value, schema: &Value, is_object: bool) {
     match value {
         Value::Object(fields) => {
             for (name, schema) in schema["properties"].as_object().into_iter().flatten() {

@@ -40,7 +40,6 @@ impl Objects {
     }
 
     /// This path in the other versions of its kind, if this server can convert to them.
-    #[cfg(feature = "simulate")]
     pub(crate) fn other_versions(&self, path: &Path) -> Vec<Path> {
         let versions = self.kinds.served_versions(path).into_iter();
         let paths = versions.map(|version| Path {
@@ -68,6 +67,25 @@ impl Objects {
     pub(crate) fn shown_at(&self, object: &Value, path: &Path) -> Result<Value, ErrorResponse> {
         let mut one = self.converted(std::slice::from_ref(object), path)?;
         Ok(one.pop().unwrap_or_default())
+    }
+
+    /// An object in the version of this path, without the defaults of that version: as webhooks see it.
+    ///
+    /// # Errors
+    /// If it cannot be converted.
+    pub(crate) fn reviewed_at(&self, object: &Value, path: &Path) -> Result<Value, ErrorResponse> {
+        if object["apiVersion"] == path.api_version() {
+            return Ok(object.clone());
+        }
+        let mut one = self.converted_by(std::slice::from_ref(object), path)?;
+        Ok(one.pop().unwrap_or_default())
+    }
+
+    /// An object with the defaults of the version of this path.
+    pub(crate) fn with_defaults(&self, object: &mut Value, path: &Path) {
+        if let Some(schema) = self.kinds.of(path).and_then(|kind| kind.schema) {
+            schema::set_defaults(object, &schema, true);
+        }
     }
 
     /// An object of the user in the version that is stored, with the defaults of its own version if that is another one.
@@ -173,6 +191,10 @@ impl Objects {
             view.stored.insert(path.clone(), Stored { object, owners });
         }
         let (status, mut body) = view.handle_stored(call)?;
+        // Nothing is stored during a review.
+        if !call.admission.is_done() {
+            return Ok((status, body));
+        }
         let is_here = |path: &Path| path.root == call.path.root && path.same_kind(stored_at);
         let here: Vec<Path> = view
             .stored

@@ -25,7 +25,8 @@ impl Objects {
     pub(super) fn create(&mut self, call: &Call, kind: &Kind) -> Answer {
         let mut path = call.path.clone();
         check(&path, kind, &call.body)?;
-        let meta = &call.body["metadata"];
+        let object = call.admission.changed(kind);
+        let meta = &object.as_ref().unwrap_or(&call.body)["metadata"];
         if path.name.is_empty() {
             let given = meta["name"].as_str().filter(|name| !name.is_empty());
             let prefix = meta["generateName"]
@@ -63,8 +64,23 @@ impl Objects {
             ignored(kind, ""),
             &now,
         );
-        let object = admitted_new(call, kind, &path, object)?;
-        let object = self.store(&path, kind, Stored { object, owners });
+        self.add(call, kind, &path, Stored { object, owners })
+    }
+
+    /// Stores a new object as webhooks have left it.
+    fn add(&mut self, call: &Call, kind: &Kind, path: &Path, mut new: Stored) -> Answer {
+        if call.admission.is_first() {
+            return Ok((
+                StatusCode::CREATED,
+                unreviewed(call, new.object, new.owners),
+            ));
+        }
+        if let Some(object) = call.admission.changed(kind) {
+            new.object = fresh(&object, kind, path);
+        }
+        validate(path, kind, &new.object, None)?;
+        self.prune(call, kind, &mut new.object);
+        let object = self.store(path, kind, new);
         Ok((StatusCode::CREATED, call.shown(object)))
     }
 
@@ -149,6 +165,20 @@ impl Objects {
             None => (json!({}), Owners::default()),
         };
         let now = self.now();
+        if live.is_some() && owners.is_empty() {
+            let before_apply = Manager {
+                name: "before-first-apply".to_owned(),
+                ..call.manager(false)
+            };
+            owners.update(
+                &json!({}),
+                &before,
+                &Shape::of(kind),
+                &before_apply,
+                &[],
+                &now,
+            );
+        }
         let request = Apply {
             manager: call.manager(true),
             force: of("force") == "true",
@@ -178,9 +208,7 @@ impl Objects {
             None => {
                 let mut object = fresh(&applied, kind, &path);
                 complete(&mut object, kind);
-                let object = admitted_new(call, kind, &path, object)?;
-                let object = self.store(&path, kind, Stored { object, owners });
-                Ok((StatusCode::CREATED, call.shown(object)))
+                self.add(call, kind, &path, Stored { object, owners })
             }
         }
     }
@@ -204,14 +232,11 @@ impl Objects {
         let object = split(path, kind, &stored.object, changed.clone());
         let (manager, now) = (call.manager(false), self.now());
         let ignored = ignored(kind, &path.subresource);
-        owners.update(
-            &stored.object,
-            &object,
-            &Shape::of(kind),
-            &manager,
-            ignored,
-            &now,
-        );
+        // The fields of an object that has no managers are not managed before it is applied.
+        if !owners.is_empty() {
+            let shape = Shape::of(kind);
+            owners.update(&stored.object, &object, &shape, &manager, ignored, &now);
+        }
         self.change(call, kind, stored, &changed, owners)
     }
 
@@ -225,6 +250,11 @@ impl Objects {
         owners: Owners,
     ) -> Answer {
         let path = call.path.object();
+        if call.admission.is_first() {
+            return Ok((StatusCode::OK, unreviewed(call, changed.clone(), owners)));
+        }
+        let reviewed = call.admission.changed(kind);
+        let changed = reviewed.as_ref().unwrap_or(changed);
         let (old, new) = (&stored.object["metadata"], &changed["metadata"]);
         if call.method == Method::PATCH && !new["uid"].is_null() && new["uid"] != old["uid"] {
             return Err(ErrorResponse::immutable(&path, &kind.name, "metadata.uid"));
@@ -244,14 +274,12 @@ impl Objects {
         }
         let mut object = split(&call.path, kind, &stored.object, changed.clone());
         check_change(&path, kind, &stored.object, &object, changed)?;
-        let split = |changed| split(&call.path, kind, &stored.object, changed);
-        object = call.admission.changed(kind, split).unwrap_or(object);
-        validate(call, &path, kind, &object, Some(&stored.object))?;
+        validate(&path, kind, &object, Some(&stored.object))?;
         if kind.generation && bumps(kind, &stored.object, &object) {
             let generation = old["generation"].as_i64().unwrap_or_default() + 1;
             object["metadata"]["generation"] = json!(generation);
         }
-        let new = Stored { object, owners };
+        let mut new = Stored { object, owners };
         if new == *stored {
             return Ok((StatusCode::OK, call.shown(stored.whole())));
         }
@@ -260,8 +288,19 @@ impl Objects {
             self.remove(&path);
             return Ok((StatusCode::OK, call.shown(new.whole())));
         }
+        self.prune(call, kind, &mut new.object);
         let object = self.store(&path, kind, new);
         Ok((StatusCode::OK, call.shown(object)))
+    }
+}
+
+impl Objects {
+    /// Prunes what webhooks have added that the definition does not know, once they all have seen it. What is stored in another
+    /// version is pruned there.
+    fn prune(&self, call: &Call, kind: &Kind, object: &mut Value) {
+        if call.admission.is_done() && self.converted_path(&call.path).is_none() {
+            complete(object, kind);
+        }
     }
 }
 
@@ -272,32 +311,23 @@ fn complete(object: &mut Value, kind: &Kind) {
     }
 }
 
-/// A new object, as webhooks have left it.
-fn admitted_new(
-    call: &Call,
-    kind: &Kind,
-    path: &Path,
-    object: Value,
-) -> Result<Value, ErrorResponse> {
-    let fresh = |object: Value| {
-        let mut object = fresh(&object, kind, path);
-        complete(&mut object, kind);
-        object
-    };
-    let object = call.admission.changed(kind, fresh).unwrap_or(object);
-    validate(call, path, kind, &object, None)?;
-    Ok(object)
+/// What webhooks see that set defaults: what the client has written.
+fn unreviewed(call: &Call, object: Value, owners: Owners) -> Value {
+    let mut object = Stored { object, owners }.whole();
+    if !call.path.namespace.is_empty() {
+        object["metadata"]["namespace"] = json!(call.path.namespace);
+    }
+    object
 }
 
-/// Rejects an object that does not match its definition, once webhooks were asked. `old` is what it replaces.
+/// Rejects an object that does not match its definition. `old` is what it replaces.
 fn validate(
-    call: &Call,
     path: &Path,
     kind: &Kind,
     object: &Value,
     old: Option<&Value>,
 ) -> Result<(), ErrorResponse> {
-    let Some(schema) = kind.schema.as_ref().filter(|_| !call.admission.is_pending) else {
+    let Some(schema) = &kind.schema else {
         return Ok(());
     };
     match &schema::rejected(schema, &kind.rules, object, old)[..] {

@@ -31,7 +31,7 @@ impl Wire {
         for (number, call) in late {
             let what = format!("write {number} of the replica that led before arrives");
             self.tell(Happened::Fault(what));
-            self.answer(&call).await;
+            self.0.api.answer_reviewed(&call).await;
         }
     }
 }

@@ -9,8 +9,8 @@ use anyhow::Context as _;
 use manager::harness::ReconciledKind;
 use serde_json::Value;
 
-use super::{configured::Configured, permissions::Permissions};
-use crate::server::Path;
+use super::permissions::Permissions;
+use crate::{reviews::Configured, server::Path};
 
 /// What was read of a project.
 #[derive(Clone, Debug, Default)]

@@ -206,7 +206,7 @@ impl Replica {
         self.interfere(&call.path);
         let before = api.change_quietly(|objects| objects.version());
         let action = self.action(call);
-        let mut answer = Ok(wire.answer(call).await);
+        let mut answer = Ok(api.answer_reviewed(call).await);
         let changed = api.change_quietly(|objects| objects.version()) != before;
         let mut text = answer
             .as_ref()

@@ -5,11 +5,12 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use manager::Manager;
 use serde_json::Value;
 
-use super::{configured::Configured, permissions::Permissions, state::State};
+use super::{permissions::Permissions, state::State};
 use crate::{
     FakeApi,
     conversion::Conversions,
     jobs::JobEnds,
+    reviews::Configured,
     server::{Kinds, Path},
 };
 

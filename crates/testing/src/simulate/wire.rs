@@ -18,7 +18,6 @@ use super::{
     replicas::Replicas,
     scenario::Scenario,
     trace::{Event, Happened},
-    webhooks::Webhooks,
 };
 use crate::{
     content::line,
@@ -83,9 +82,7 @@ pub(super) struct State {
     /// The first invariant that did not hold.
     pub(super) violated: Option<String>,
     pub(super) latency: Option<Random>,
-    /// The webhooks of the process that started last.
-    pub(super) webhooks: Option<Webhooks>,
-    /// What they have rejected of the user's writes.
+    /// What webhooks have rejected of the user's writes.
     pub(super) rejected: Vec<String>,
     /// What the author should know.
     pub(super) notes: BTreeSet<String>,

@@ -26,7 +26,6 @@ use super::{
     scenario::{Oracle, Scenario},
     state::{self, State},
     trace::Happened,
-    webhooks::Webhooks,
     wire::{MOST, Wire},
 };
 use crate::{
@@ -171,12 +170,10 @@ impl World {
         let mut manager: Manager =
             harness::manager(options, "test.example.com", &connection, self.clock.clone());
         (self.scenario.register)(&mut manager);
-        let (webhooks, notes) = Webhooks::new(Hooks::of(&manager), &self.scenario.webhooks);
-        {
-            let mut state = self.wire.lock();
-            state.webhooks = Some(webhooks);
-            state.notes.extend(notes);
-        }
+        // They answer also while the operator restarts: those of the process that started last.
+        let configured = Some(self.scenario.webhooks.clone());
+        let notes = self.api.review_by(Hooks::of(&manager), configured);
+        self.wire.lock().notes.extend(notes);
         let controllers = Controllers::of(&manager);
         let controllers = controllers.map_err(|error| (Oracle::Runs, format!("{error:#}")))?;
         self.processes.push(Process {
