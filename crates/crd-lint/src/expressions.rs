@@ -4,6 +4,7 @@
 
 mod bound;
 mod check;
+mod condition;
 mod constants;
 mod data;
 mod depth;
@@ -22,6 +23,8 @@ mod scope;
 mod types;
 
 pub use check::{Message, Verdict, Why};
+#[allow(unused_imports, reason = "kbr-testing uses it")]
+pub use condition::holds;
 pub use field_path::{FieldPath, Step};
 pub use infer::Checker;
 pub use inferred::{Cause, TypeError};

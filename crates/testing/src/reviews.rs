@@ -1,5 +1,6 @@
 //! Where the webhooks of an operator are asked about the writes of clients.
 
+mod conditions;
 mod configured;
 mod webhooks;
 

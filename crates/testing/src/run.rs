@@ -38,7 +38,7 @@ impl FakeApi {
     ///
     /// From now on, these webhooks review what clients write; not what the test writes, as with [`put`](FakeApi::put). A webhook is
     /// asked about what the webhook configurations select that the test has put into the server; without one, about new and changed
-    /// objects of its kind. Match conditions are not evaluated.
+    /// objects of its kind. Match conditions are evaluated with the feature `cel`.
     ///
     /// # Errors
     /// If a registration is invalid.

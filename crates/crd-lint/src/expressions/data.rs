@@ -53,6 +53,26 @@ impl Data {
         Self::List(List { items, merged }.into())
     }
 
+    /// Converts a value without a schema.
+    pub fn untyped(value: &Value) -> Self {
+        match value {
+            Value::Null => Self::Null,
+            Value::Bool(value) => Self::Bool(*value),
+            Value::Number(number) => match (number.as_i64(), number.as_f64()) {
+                (Some(number), _) => Self::Int(number),
+                (None, Some(number)) => Self::Double(number),
+                (None, None) => Self::Unknown,
+            },
+            Value::String(text) => Self::text(text),
+            Value::Array(items) => Self::list(items.iter().map(Self::untyped).collect()),
+            Value::Object(fields) => {
+                let fields = fields.iter();
+                let fields = fields.map(|(name, value)| (name.clone(), Self::untyped(value)));
+                Self::Map(fields.collect::<BTreeMap<_, _>>().into())
+            }
+        }
+    }
+
     /// Converts a value by its schema; `None` if rules cannot see it. `resource`: whether it has a name (root or embedded object).
     pub fn of(schema: &Value, value: &Value, resource: bool) -> Option<Self> {
         if schema["x-kubernetes-int-or-string"] != json!(true) && !schema["type"].is_string() {

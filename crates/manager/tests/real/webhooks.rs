@@ -24,7 +24,13 @@ use crate::{
 
 /// The webhooks, in the order of their configurations.
 const MUTATING: [&str; 3] = ["mutate-a", "mutate-b", "mutate-c"];
-const VALIDATING: [&str; 3] = ["validate-a", "validate-b", "validate-labelled"];
+const VALIDATING: [&str; 5] = [
+    "validate-a",
+    "validate-b",
+    "validate-labelled",
+    "validate-matched",
+    "validate-matched-or-not",
+];
 
 const CONFIGURATIONS: &str = "/apis/admissionregistration.k8s.io/v1";
 
@@ -107,7 +113,7 @@ async fn real() -> (Manager, u16, String) {
 }
 
 fn register(manager: &mut Manager, asked: &Asked) {
-    for name in [MUTATING, VALIDATING].concat() {
+    for name in MUTATING.into_iter().chain(VALIDATING) {
         let asked = asked.clone();
         manager.admission_at(&format!("/{name}"), move |request: AdmissionRequest| {
             asked.lock().unwrap().push((name, request.json().clone()));
@@ -177,10 +183,33 @@ fn configurations(port: u16, ca: &str) -> Vec<Value> {
         VALIDATING[2],
         json!({"objectSelector": {"matchExpressions": [{"key": "checked", "operator": "Exists"}]}}),
     );
+    let matched = |name: &str, policy: &str| {
+        let conditions = [
+            "!(request.operation in ['DELETE', 'CONNECT'])",
+            "object.spec.size > 5",
+            "oldObject == null || object.spec != oldObject.spec || 'system:nodes' in request.userInfo.groups",
+        ];
+        let conditions = (1..)
+            .zip(conditions)
+            .map(|(at, expression)| json!({"name": format!("c{at}"), "expression": expression}));
+        let mates = json!([{"operations": ["*"], "apiGroups": ["crew.example.com"], "apiVersions": ["v1"], "resources": ["mates"]}]);
+        webhook(
+            name,
+            json!({"failurePolicy": policy, "matchConditions": conditions.collect::<Vec<_>>(), "rules": mates}),
+        )
+    };
+    let matched = [
+        matched(VALIDATING[3], "Fail"),
+        matched(VALIDATING[4], "Ignore"),
+    ];
     vec![
         configuration("Mutating", "second", &[c]),
         configuration("Mutating", "first", &[again, b]),
-        configuration("Validating", "checks", &[first, second, labelled]),
+        configuration(
+            "Validating",
+            "checks",
+            &[&[first, second, labelled], &matched[..]].concat(),
+        ),
     ]
 }
 

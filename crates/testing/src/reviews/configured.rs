@@ -1,11 +1,11 @@
 //! The webhook configurations of a project: about which requests a webhook is asked.
 //!
-//! Source: `k8s.io/apiserver/pkg/admission/plugin/webhook/{generic,predicates}`. Match conditions, which are in CEL, are not
-//! evaluated: the webhook is asked about every request that its rules select.
+//! Source: `k8s.io/apiserver/pkg/admission/plugin/webhook/{generic,predicates}`
 
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::conditions::Conditions;
 use crate::server::{Path, Reviewed};
 
 /// A webhook of a configuration.
@@ -15,7 +15,7 @@ pub(crate) struct Configured {
     pub(super) path: String,
     pub(super) name: String,
     pub(super) task: Task,
-    pub(super) has_conditions: bool,
+    pub(super) conditions: Conditions,
     /// Whether requests go on if it fails.
     pub(super) may_fail: bool,
     /// `Exact` if it is asked about objects in the versions of its rules alone.
@@ -68,7 +68,6 @@ impl Configured {
 
     fn of(webhook: &Value, defaults: bool) -> Self {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-        let conditions = webhook["matchConditions"].as_array();
         Self {
             path: path_of(&webhook["clientConfig"]),
             name: text(&webhook["name"]),
@@ -77,13 +76,19 @@ impl Configured {
                 true => Task::Default,
                 false => Task::Validate,
             },
-            has_conditions: conditions.is_some_and(|all| !all.is_empty()),
+            conditions: Conditions::of(webhook),
             may_fail: webhook["failurePolicy"] == "Ignore",
             match_policy: text(&webhook["matchPolicy"]),
             rules: serde_json::from_value(webhook["rules"].clone()).unwrap_or_default(),
             objects: webhook["objectSelector"].clone(),
             namespaces: webhook["namespaceSelector"].clone(),
         }
+    }
+
+    /// The match conditions that could not be evaluated.
+    #[cfg(feature = "simulate")]
+    pub(crate) fn unevaluated(&self) -> Vec<String> {
+        self.conditions.unevaluated()
     }
 
     /// Whether it may be asked about writes at this path, which is one of these in other versions.
@@ -200,7 +205,7 @@ mod tests {
         let [one] = &configured[..] else {
             panic!("{configured:?}")
         };
-        assert!(one.may_fail && one.task == Task::Validate && !one.has_conditions);
+        assert!(one.may_fail && one.task == Task::Validate);
         let asked = |operation, path: &str, labels: Value| asked(one, operation, path, &labels);
         let (a, labels) = ("/apis/g/v1/namespaces/n/a/x", json!({"k": "v"}));
         assert!(asked("CREATE", a, labels.clone()).is_some());

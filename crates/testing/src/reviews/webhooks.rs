@@ -10,7 +10,7 @@ use super::configured::{Configured, Task};
 use crate::{
     FakeApi,
     admission::{Admitted, Question},
-    server::{Path, Reviewed},
+    server::{ErrorResponse, Path, Reviewed},
 };
 
 /// The body of a rejection, and its code.
@@ -57,8 +57,10 @@ impl Webhooks {
                 ));
                 continue;
             }
-            if one.has_conditions {
-                notes.push(format!("the match conditions of the webhook at {path} are not evaluated: it is asked in any case"));
+            if one.conditions.are_ignored() {
+                notes.push(format!(
+                    "the match conditions of the webhook at {path} are not evaluated without the feature `cel` of kbr-testing"
+                ));
             }
             all.push(Webhook {
                 path: path.clone(),
@@ -176,6 +178,9 @@ impl Webhooks {
         };
         let shown = shown_at(reviewed, path, api)?;
         let review = review(user, &shown, reviewed.path.version());
+        if !is_matched(one, reviewed, &review)? {
+            return Ok(None);
+        }
         let Some(answer) = self.call(one, &review).await? else {
             return Ok(None);
         };
@@ -217,6 +222,18 @@ impl Webhooks {
             "failed calling webhook {:?}: {why}",
             one.name
         )))
+    }
+}
+
+/// Whether the match conditions of a webhook hold.
+fn is_matched(one: &Webhook, reviewed: &Reviewed, review: &Value) -> Result<bool, Rejection> {
+    let Asked::Configured(configured) = &one.asked else {
+        return Ok(true);
+    };
+    match configured.conditions.hold(review) {
+        Ok(hold) => Ok(hold),
+        Err(_) if one.may_fail => Ok(false),
+        Err(why) => Err(ErrorResponse::forbidden(&reviewed.path, &why).body()),
     }
 }
 

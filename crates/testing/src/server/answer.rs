@@ -50,6 +50,12 @@ impl ErrorResponse {
         Self::new(StatusCode::NOT_FOUND, "NotFound", path, message).bare()
     }
 
+    /// The user may not do this.
+    pub(crate) fn forbidden(path: &Path, why: &str) -> Self {
+        let message = format!("{} \"{}\" is forbidden: {why}", path.resource(), path.name);
+        Self::new(StatusCode::FORBIDDEN, "Forbidden", path, message)
+    }
+
     pub(super) fn already_exists(path: &Path) -> Self {
         let message = format!("{} \"{}\" already exists", path.resource(), path.name);
         Self::new(StatusCode::CONFLICT, "AlreadyExists", path, message)

@@ -23,7 +23,10 @@ use serde_json::{Map, Value};
 use self::problem::Reason;
 #[cfg(feature = "simulate")]
 pub(crate) use self::validate::problems;
-pub(crate) use self::{problem::Problem, rules::Rules};
+pub(crate) use self::{
+    problem::Problem,
+    rules::{Rules, holds},
+};
 
 /// What the API server rejects of an object, which replaces another or is created.
 pub(super) fn rejected(

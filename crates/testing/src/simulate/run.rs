@@ -1,7 +1,7 @@
 //! Runs the histories of a simulation, and checks them.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fmt,
     sync::Arc,
     time::{Duration, Instant},
@@ -21,6 +21,7 @@ use super::{
 use crate::{
     FakeApi,
     conversion::Conversions,
+    reviews::Configured,
     server::{Kinds, Path, schema},
 };
 
@@ -84,6 +85,14 @@ pub(super) fn all(
     let rules = tried.scenario.kinds.unevaluated().into_iter();
     let notes = rules.map(|(rule, name)| format!("the rule `{rule}` of {name} is not evaluated"));
     summary.notes.extend(notes);
+    let conditions = tried
+        .scenario
+        .webhooks
+        .iter()
+        .flat_map(Configured::unevaluated);
+    let notes =
+        conditions.map(|it| format!("the match condition `{it}` of a webhook is not evaluated"));
+    summary.notes.extend(notes.collect::<BTreeSet<_>>());
     Ok(summary)
 }
 

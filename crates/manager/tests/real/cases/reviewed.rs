@@ -18,6 +18,10 @@ fn boat(spec: Value) -> Value {
     json!({"apiVersion": "crew.example.com/v1", "kind": "Boat", "metadata": {"name": "jolly"}, "spec": spec})
 }
 
+fn mate(spec: Value) -> Value {
+    json!({"apiVersion": "crew.example.com/v1", "kind": "Mate", "metadata": {"name": "smee"}, "spec": spec})
+}
+
 fn raft(version: &str, spec: Value) -> Value {
     json!({
         "apiVersion": format!("crew.example.com/{version}"), "kind": "Raft", "metadata": {"name": "kon-tiki"}, "spec": spec,
@@ -173,6 +177,18 @@ fn asked() -> Vec<Case> {
                     ),
                 ),
                 delete(hook, Value::Null),
+            ],
+        ),
+        case(
+            "match conditions decide whether a webhook is asked",
+            [
+                post("mates", mate(json!({"size": 3}))),
+                merge("mates/smee", json!({"spec": {"size": 7}})),
+                merge("mates/smee", json!({"metadata": {"labels": {"a": "b"}}})),
+                merge("mates/smee", json!({"spec": {"order": "sink"}})),
+                merge("mates/smee", json!({"spec": {"size": null}})).with_message(),
+                delete("mates/smee", Value::Null),
+                post("mates", mate(json!({}))).with_message(),
             ],
         ),
         case(

@@ -12,6 +12,8 @@ use super::{
     problem::{Problem, Reason},
 };
 
+pub(crate) use super::expressions::holds;
+
 /// The rules of a schema. Clones share what is known of them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Rules {
