@@ -187,3 +187,36 @@ fn a_webhook_reads_the_caches_of_the_operator() {
         "{without}"
     );
 }
+
+/// Keeps a ship for each fleet.
+async fn build(fleet: Arc<ConfigMap>, cx: Context<ConfigMap>) -> Reconciled {
+    if fleet.metadata.name.as_deref() == Some("fleet") {
+        let mut ship = ship("argo");
+        ship.spec.flag = None;
+        cx.apply(&ship).await?;
+    }
+    done()
+}
+
+/// The definition was not upgraded with the webhook, so the API server prunes what that sets: each apply changes the ship again.
+#[test]
+fn a_defaulter_sets_a_field_that_the_definition_lacks() {
+    fn register(manager: &mut Manager) {
+        with_webhooks(manager);
+        let fleet = manager.controller::<ConfigMap>("fleet");
+        fleet.owns::<Ship>().reconcile(build);
+    }
+    let scenario = |has_flag: bool| {
+        let mut crd = serde_json::to_value(Ship::crd()).unwrap();
+        let schema = &mut crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"];
+        let spec = schema["properties"]["spec"]["properties"].as_object_mut();
+        if !has_flag {
+            spec.unwrap().remove("flag");
+        }
+        let fleet = map("fleet", "ships", "1");
+        simulate(register).define(&crd).object(&fleet)
+    };
+    let story = scenario(false).check().unwrap_err().to_string();
+    assert!(story.contains("reconciling again changes something"), "{story}");
+    scenario(true).histories(20).check().unwrap();
+}
