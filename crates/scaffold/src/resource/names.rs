@@ -154,6 +154,14 @@ pub fn is_version(version: &str) -> bool {
     version.len() <= LABEL_MAX && api_version::is_valid(version)
 }
 
+/// Whether an API server accepts `version` in a CRD, and Rust as a module: such as `v0`, `v1alpha08` or `v1api20230101`.
+pub fn is_foreign_version(version: &str) -> bool {
+    let is_numbered = |rest: &str| rest.starts_with(|first: char| first.is_ascii_digit());
+    is_rfc1035_label(version)
+        && !version.contains('-')
+        && version.strip_prefix('v').is_some_and(is_numbered)
+}
+
 /// Whether `name` is a label of RFC 1123: at most 63 characters of `a-z`, `0-9` and `-`, without `-` at either end.
 pub fn is_label(name: &str) -> bool {
     name.len() <= LABEL_MAX && is_part(name)

@@ -10,13 +10,21 @@ const KIND_MAX: usize = names::LABEL_MAX - "List".len();
 /// parameter of the derived `Serialize`.
 const KINDS_TAKEN: &[&str] = &["Default", "Option", "S", "Self", "String", "Vec"];
 
+/// What to do with a kind that no type can have.
+const UNTYPED: &str = "use `kube::core::DynamicObject` for its objects";
+
 /// Groups that the API server accepts from the Kubernetes project only (annotation `api-approved.kubernetes.io`).
 const PROTECTED: &[&str] = &["k8s.io", "kubernetes.io"];
 
 pub(super) fn check(resource: &Resource, problems: &mut Problems) {
     check_group(resource, problems);
-    check_version(&resource.version, problems);
-    check_kind(&resource.kind, problems);
+    if resource.imported {
+        check_foreign_version(&resource.version, problems);
+        check_foreign_kind(&resource.kind, problems);
+    } else {
+        check_version(&resource.version, problems);
+        check_kind(&resource.kind, problems);
+    }
     if !problems.is_empty() {
         // The names below are derived from those above.
         return;
@@ -38,7 +46,9 @@ pub(super) fn check(resource: &Resource, problems: &mut Problems) {
 /// An external kind only has to be valid for Kubernetes.
 pub(super) fn check_external(resource: &Resource, problems: &mut Problems) {
     check_group_spelling(resource, problems);
-    check_version(&resource.version, problems);
+    if !names::is_foreign_version(&resource.version) {
+        check_version(&resource.version, problems);
+    }
     if let Some(problem) = kind_spelling(&resource.kind) {
         problems.add(
             problem,
@@ -122,6 +132,29 @@ pub(super) fn check_version(version: &str, problems: &mut Problems) {
     }
 }
 
+/// Checks the version of a CRD, which nobody can choose.
+fn check_foreign_version(version: &str, problems: &mut Problems) {
+    if !names::is_foreign_version(version) {
+        problems.add(
+            format!("the version `{version}` cannot be a module of Rust such as `v1`, `v1alpha1` or `v1api20230101`"),
+            UNTYPED,
+        );
+    }
+}
+
+/// Checks the kind of a CRD, which nobody can choose: it may end with `List`.
+fn check_foreign_kind(kind: &str, problems: &mut Problems) {
+    if let Some(problem) = kind_spelling(kind) {
+        problems.add(problem, UNTYPED);
+    } else if KINDS_TAKEN.contains(&kind) {
+        problems.add(taken(kind), UNTYPED);
+    }
+}
+
+fn taken(kind: &str) -> String {
+    format!("a kind cannot be named `{kind}`: the generated code uses that name")
+}
+
 /// `v1` for `1` and `v1.2`, `v1alpha1` for `v1alpha`.
 fn nearest_version(version: &str) -> String {
     let lower = version.to_ascii_lowercase();
@@ -152,10 +185,7 @@ pub(super) fn check_kind(kind: &str, problems: &mut Problems) {
     if let Some(problem) = kind_spelling(kind) {
         problems.add(problem, proposal(nearest_kind(kind)));
     } else if KINDS_TAKEN.contains(&kind) {
-        problems.add(
-            format!("a kind cannot be named `{kind}`: the generated code uses that name"),
-            proposal(format!("App{kind}")),
-        );
+        problems.add(taken(kind), proposal(format!("App{kind}")));
     } else if kind.ends_with("List") {
         let nearest = match kind.trim_end_matches("List") {
             "" => "Listing".to_owned(),

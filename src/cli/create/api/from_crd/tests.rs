@@ -50,6 +50,54 @@ fn a_group_outside_of_the_domain_or_of_kubernetes_is_accepted() {
 }
 
 #[test]
+fn versions_and_kinds_that_only_an_api_server_accepts_are_imported() {
+    for version in ["v0", "v1alpha08", "v1api20230101", "v1api20230101storage"] {
+        let mut definition = definition("crew.example.com", "");
+        definition.versions[1].name = version.to_owned();
+        let apis = apis(&definition, &project("example.com")).unwrap();
+        let path = format!("api/src/crew/{version}/tide.rs");
+        assert_eq!(apis[0].path(), path);
+    }
+    let mut definition = definition("crew.example.com", "");
+    definition.kind = "AccessList".to_owned();
+    let apis = apis(&definition, &project("example.com")).unwrap();
+    assert_eq!(apis[0].path(), "api/src/crew/v2/accesslist.rs");
+}
+
+/// No help says to change what the CRD fixes: `--version` and `--kind` contradict it.
+#[test]
+fn names_that_no_type_can_have_are_errors_with_another_way() {
+    for (kind, version, expected) in [
+        ("Tide", "stable", "the version `stable` cannot be a module"),
+        (
+            "Tide",
+            "v1-beta",
+            "the version `v1-beta` cannot be a module",
+        ),
+        ("Option", "v1", "a kind cannot be named `Option`"),
+        ("My-Kind", "v1", "`My-Kind` is not a kind"),
+    ] {
+        let mut definition = definition("crew.example.com", "");
+        definition.kind = kind.to_owned();
+        definition.versions[1].name = version.to_owned();
+        let error = apis(&definition, &project("example.com")).unwrap_err();
+        let error = error.to_string();
+        assert!(error.starts_with(expected), "{error}");
+        let help = "help: use `kube::core::DynamicObject` for its objects";
+        assert!(error.ends_with(help), "{error}");
+    }
+}
+
+#[test]
+fn an_address_is_an_error_with_the_command_that_downloads_it() {
+    let error = super::text(Path::new("https://example.com/crd.yaml")).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "`https://example.com/crd.yaml` is not a file\nhelp: download it: `curl -fsSL https://example.com/crd.yaml | kbr create api --from-crd -`"
+    );
+}
+
+#[test]
 fn a_kind_in_lower_case_is_an_error() {
     let mut definition = definition("crew.example.com", "");
     definition.kind = "tide".to_owned();
