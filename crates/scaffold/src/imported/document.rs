@@ -30,9 +30,10 @@ pub fn read(text: &str, kind: Option<&str>) -> anyhow::Result<Definition> {
     }
     if let Some(kind) = kind {
         let is_wanted = |crd: &Value| crd["spec"]["names"]["kind"] == json!(kind);
-        if found.iter().any(is_wanted) {
-            found.retain(is_wanted);
+        if !found.is_empty() && !found.iter().any(is_wanted) {
+            return Err(not_among(kind, &found).into());
         }
+        found.retain(is_wanted);
     }
     match &found[..] {
         [crd] => checked(crd),
@@ -47,16 +48,33 @@ const CRD: &str = "CustomResourceDefinition";
 const CURE: &str = "get one from a cluster: `kubectl get crd captains.crew.example.com -o yaml | kbr create api --from-crd -`";
 
 fn documents(text: &str) -> anyhow::Result<Vec<Value>> {
-    let broken = |error: &dyn std::fmt::Display| {
-        let error = error.to_string();
-        let first = error.lines().next().unwrap_or_default().to_owned();
-        Diagnostic::new(format!("the CRD is not valid YAML: {first}")).help(CURE)
-    };
     if let Ok(value) = serde_json::from_str(text) {
         return Ok(vec![value]);
     }
     let values = serde_saphyr::from_multiple::<Value>(text);
-    Ok(values.map_err(|error| broken(&error))?)
+    Ok(values.map_err(|error| template(text).unwrap_or_else(|| broken(&error.to_string())))?)
+}
+
+/// What the parser says, without its advice to programs that use it.
+fn broken(error: &str) -> Diagnostic {
+    let first = error.lines().next().unwrap_or_default();
+    let first = first.strip_prefix("error: ").unwrap_or(first);
+    let first = first.split(", set DuplicateKeyPolicy").next();
+    let first = first.unwrap_or_default();
+    Diagnostic::new(format!("the CRD is not valid YAML: {first}")).help(CURE)
+}
+
+/// The error for a file of a chart that Helm has not rendered, if `text` is one.
+fn template(text: &str) -> Option<Diagnostic> {
+    let is_action = |line: &str| {
+        let value = line.split_once(": ").map_or(line, |(_, value)| value);
+        value.trim_start_matches([' ', '-']).starts_with("{{")
+    };
+    let (at, line) = text.lines().enumerate().find(|(_, line)| is_action(line))?;
+    let (at, line) = (at + 1, line.trim());
+    let text = format!("the file is a template of Helm, not a manifest: line {at} is `{line}`");
+    let help = "render its chart: `helm template NAME CHART --include-crds | kbr create api --from-crd - --kind KIND`";
+    Some(Diagnostic::new(text).help(help))
 }
 
 fn none(others: &[String]) -> Diagnostic {
@@ -70,16 +88,25 @@ fn none(others: &[String]) -> Diagnostic {
 }
 
 fn too_many(several: &[Value]) -> Diagnostic {
-    let kinds = several
-        .iter()
-        .filter_map(|crd| crd["spec"]["names"]["kind"].as_str());
-    let kinds: Vec<String> = kinds.map(|kind| format!("`{kind}`")).collect();
     let text = format!(
         "the file contains {} definitions: {}",
         several.len(),
-        kinds.join(", ")
+        kinds(several)
     );
     Diagnostic::new(text).help("select one with `--kind`, and run the command for each")
+}
+
+fn not_among(kind: &str, found: &[Value]) -> Diagnostic {
+    Diagnostic::new(format!("the file does not define the kind `{kind}`"))
+        .help(format!("select one of its kinds: {}", kinds(found)))
+}
+
+fn kinds(found: &[Value]) -> String {
+    let kinds = found
+        .iter()
+        .filter_map(|crd| crd["spec"]["names"]["kind"].as_str());
+    let kinds: Vec<String> = kinds.map(|kind| format!("`{kind}`")).collect();
+    kinds.join(", ")
 }
 
 /// Checks what later steps rely on.

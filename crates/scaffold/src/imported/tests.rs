@@ -100,6 +100,48 @@ fn a_file_without_a_crd_is_an_error_with_the_way_to_get_one() {
 }
 
 #[test]
+fn a_template_of_helm_is_an_error_with_the_command_that_renders_it() {
+    for (text, line) in [
+        (
+            "{{- if .Values.crds }}\nkind: A\n{{- end }}\n",
+            "line 1 is `{{- if .Values.crds }}`",
+        ),
+        (
+            "kind: A\nmetadata:\n  labels:\n    {{- include \"labels\" . | nindent 4 }}\n",
+            "line 4 is",
+        ),
+        (
+            "kind: A\nmetadata:\n  name: {{ .Values.name }}\n",
+            "line 3 is",
+        ),
+    ] {
+        let reason = format!("the file is a template of Helm, not a manifest: {line}");
+        rejected(
+            text,
+            &reason,
+            "`helm template NAME CHART --include-crds | kbr create api --from-crd - --kind KIND`",
+        );
+    }
+}
+
+#[test]
+fn a_yaml_error_is_that_of_the_file_and_not_advice_to_programs() {
+    let error = read("kind: A\nkind: B\n", None).unwrap_err().to_string();
+    let expected = "the CRD is not valid YAML: line 2 column 1: duplicate mapping key: kind\n";
+    assert!(error.starts_with(expected), "{error}");
+}
+
+#[test]
+fn a_kind_that_the_file_does_not_define_is_an_error() {
+    let text = minimal("Ship", VERSION);
+    assert_eq!(read(&text, Some("Ship")).unwrap().kind, "Ship");
+    let error = read(&text, Some("Boat")).unwrap_err().to_string();
+    let expected =
+        "the file does not define the kind `Boat`\nhelp: select one of its kinds: `Ship`";
+    assert_eq!(error, expected);
+}
+
+#[test]
 fn an_old_crd_is_an_error_with_the_way_to_convert_it() {
     rejected(
         "kind: CustomResourceDefinition\napiVersion: apiextensions.k8s.io/v1beta1\n",

@@ -154,6 +154,12 @@ fn joined(mut changes: Vec<Change>, files: Vec<Change>, krate: &TypesCrate) -> V
 }
 
 fn text(path: &Path) -> anyhow::Result<String> {
+    if let Some(address) = path.to_str().filter(|path| path.contains("://")) {
+        let help = format!("download it: `curl -fsSL {address} | kbr create api --from-crd -`");
+        return Err(Diagnostic::new(format!("`{address}` is not a file"))
+            .help(help)
+            .into());
+    }
     if path != Path::new("-") {
         return fs::read_to_string(path)
             .with_context(|| format!("cannot read `{}`", path.display()));
