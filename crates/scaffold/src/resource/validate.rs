@@ -10,6 +10,18 @@ const KIND_MAX: usize = names::LABEL_MAX - "List".len();
 /// parameter of the derived `Serialize`.
 const KINDS_TAKEN: &[&str] = &["Default", "Option", "S", "Self", "String", "Vec"];
 
+/// Kinds whose type would hide an import of the types that are generated from a CRD.
+const IMPORTS: &[&str] = &[
+    "BTreeMap",
+    "Clone",
+    "Deserialize",
+    "IntOrString",
+    "JsonSchema",
+    "Result",
+    "Serialize",
+    "Value",
+];
+
 /// What to do with a kind that no type can have.
 const UNTYPED: &str = "use `kube::core::DynamicObject` for its objects";
 
@@ -146,7 +158,7 @@ fn check_foreign_version(version: &str, problems: &mut Problems) {
 fn check_foreign_kind(kind: &str, problems: &mut Problems) {
     if let Some(problem) = kind_spelling(kind) {
         problems.add(problem, UNTYPED);
-    } else if KINDS_TAKEN.contains(&kind) {
+    } else if KINDS_TAKEN.contains(&kind) || IMPORTS.contains(&kind) {
         problems.add(taken(kind), UNTYPED);
     }
 }

@@ -75,6 +75,7 @@ fn names_that_no_type_can_have_are_errors_with_another_way() {
             "the version `v1-beta` cannot be a module",
         ),
         ("Option", "v1", "a kind cannot be named `Option`"),
+        ("Value", "v1", "a kind cannot be named `Value`"),
         ("My-Kind", "v1", "`My-Kind` is not a kind"),
     ] {
         let mut definition = definition("crew.example.com", "");
