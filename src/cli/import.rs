@@ -3,6 +3,7 @@
 mod check;
 mod files;
 mod messages;
+mod unclaimed;
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -135,6 +136,8 @@ struct Imported {
     controllers: Vec<(String, Option<String>)>,
     /// Kinds of other projects, whose crates are not known.
     external: Vec<GoResource>,
+    /// Kinds of PROJECT that have neither a CRD nor code, such as those of configuration files.
+    undefined: Vec<GoResource>,
 }
 
 impl Imported {
@@ -145,10 +148,18 @@ impl Imported {
             types: String::new(),
             controllers: Vec::new(),
             external: Vec::new(),
+            undefined: Vec::new(),
         };
         let resources = &found.project.resources;
-        for resource in resources.iter().filter(|it| it.is_own()) {
+        for resource in resources.iter().filter(|it| !it.external) {
             imported.kind(resource, found)?;
+        }
+        // PROJECT need not name all kinds.
+        for definition in &found.definitions {
+            let is_external = |it: &GoResource| it.external && it.is_of(definition);
+            if !resources.iter().any(is_external) {
+                imported.definition(definition, found)?;
+            }
         }
         for resource in resources {
             imported.code(resource, found)?;
@@ -168,16 +179,28 @@ impl Imported {
         Ok(imported)
     }
 
-    /// All versions of a kind, unless an earlier resource is one of them.
+    /// The kind of a resource that is the project's own.
     fn kind(&mut self, resource: &GoResource, found: &Found) -> anyhow::Result<()> {
-        let group = resource.full_group();
-        let is_known = |api: &Resource| api.full_group == group && api.kind == resource.kind;
+        if let Some(definition) = found.definitions.iter().find(|it| resource.is_of(it)) {
+            return self.definition(definition, found);
+        }
+        let has_code = resource.webhooks.is_some() || !resource.controller_names().is_empty();
+        if resource.is_own() && (has_code || found.definitions.is_empty()) {
+            return Err(no_definition(resource));
+        }
+        if resource.is_own() {
+            self.undefined.push(resource.clone());
+        }
+        Ok(())
+    }
+
+    /// All versions of a kind, unless an earlier resource is one of them.
+    fn definition(&mut self, definition: &Definition, found: &Found) -> anyhow::Result<()> {
+        let (group, kind) = (&definition.group, &definition.kind);
+        let is_known = |api: &Resource| api.full_group == *group && api.kind == *kind;
         if self.intent.project().apis().any(is_known) {
             return Ok(());
         }
-        let mut definitions = found.definitions.iter();
-        let definition = definitions.find(|it| it.group == group && it.kind == resource.kind);
-        let definition = definition.ok_or_else(|| no_definition(resource, &group))?;
         let types = definition.types();
         self.types += &from_crd::notes(definition, &types);
         for api in from_crd::apis(definition, self.intent.project())? {
@@ -304,11 +327,12 @@ fn spokes(hub: &Target, said: &[String], project: &Project) -> Vec<String> {
         .collect()
 }
 
-fn no_definition(resource: &GoResource, group: &str) -> anyhow::Error {
+fn no_definition(resource: &GoResource) -> anyhow::Error {
     let text = format!(
-        "`config/crd/bases` has no CRD of `{}` in `{group}`",
-        resource.kind
+        "`config/crd` has no CRD of `{}` in `{}`",
+        resource.kind,
+        resource.full_group()
     );
-    let help = "run `make manifests` in the project in Go, then import it again";
+    let help = "run `make manifests` in the project in Go, or copy the CRD to `config/crd/bases`, then import it again";
     Diagnostic::new(text).help(help).into()
 }

@@ -189,6 +189,64 @@ fn what_is_not_taken_over_is_listed_with_where_it_belongs() {
     }
 }
 
+/// Changes a file of the project in Go.
+fn change(folder: &TempDir, path: &str, from: &str, to: &str) {
+    let path = folder.path().join("captains").join(path);
+    let text = fs::read_to_string(&path).unwrap();
+    assert!(text.contains(from), "{text}");
+    fs::write(&path, text.replace(from, to)).unwrap();
+}
+
+#[test]
+fn a_project_whose_files_differ_from_its_project_file_is_taken_over_whole() {
+    let folder = folder();
+    // A second kind that PROJECT does not name, a kind of configuration files, and one without its `api`.
+    let crd = folder.path().join("captains/config/crd/bases");
+    let captain = fs::read_to_string(crd.join("crew.example.com_captains.yaml")).unwrap();
+    let mate = captain
+        .replace("Captain", "Mate")
+        .replace("captain", "mate")
+        .replace("[cap]", "[]");
+    let others = folder.path().join("captains/config/crd/others");
+    fs::create_dir(&others).unwrap();
+    fs::write(others.join("mates.yaml"), mate).unwrap();
+    let patch = "kind: CustomResourceDefinition\nmetadata: {name: captains.crew.example.com}\n";
+    fs::write(others.join("patch.yaml"), patch).unwrap();
+    change(
+        &folder,
+        "PROJECT",
+        "- api:\n    crdVersion: v1\n    namespaced: true\n  controllers:",
+        "- controllers:",
+    );
+    let config =
+        "resources:\n- api: {crdVersion: v1}\n  group: config\n  kind: Settings\n  version: v1\n";
+    change(&folder, "PROJECT", "resources:\n", config);
+    // Its name says nothing, but its file does.
+    let go = "internal/controller/captain_controller.go";
+    change(&folder, go, "*CaptainReconciler", "*Reconciler");
+    let setup = "package controller\n// ctrl.NewControllerManagedBy(mgr).For(&crewv1.Captain{}).Complete(r)\n";
+    change(&folder, go, "package controller\n", setup);
+    let main = folder.path().join("captains/cmd/more.go");
+    let more = "const mateFinalizer = Domain + \"/mate\"\nfunc (r *MateReconciler) Reconcile(\n// +kubebuilder:webhook:path=/mate,mutating=true\n";
+    fs::write(main, more).unwrap();
+    let output = import(folder.path(), &["captains", "--directory", "new"]);
+    let printed = support::stderr(&output, folder.path());
+    assert!(output.status.success(), "{printed}");
+    for text in [
+        "imported captains: 2 versions, 2 controllers, 1 webhook",
+        "no CRD of `Settings`, so it is not imported: right for a kind of configuration files",
+        "the reconciler `MateReconciler` in `cmd/more.go`, of which `PROJECT` names no controller",
+        "the webhook at `/mate` in `cmd/more.go`, which `PROJECT` does not name",
+        "a finalizer of which `/mate` is a part: keep its whole name",
+        "not taken over: `config/crd/others/patch.yaml`",
+        "port src/controllers/captain.rs, which has internal/controller/captain_controller.go",
+    ] {
+        assert!(printed.contains(text), "{text:?} is not in:\n{printed}");
+    }
+    assert!(!printed.contains("others/mates.yaml"), "{printed}");
+    has(&folder, "api/src/crew/v1/mate.rs", &["pub ship: String"]);
+}
+
 #[test]
 fn a_folder_that_cannot_be_imported_is_an_error_with_the_cure() {
     let folder = folder();
@@ -230,8 +288,8 @@ fn a_folder_that_cannot_be_imported_is_an_error_with_the_cure() {
     fails(
         &["captains", "--directory", "new"],
         &[
-            "no CRD of `Captain`",
-            "run `make manifests` in the project in Go",
+            "`config/crd` has no CRD of `Captain`",
+            "run `make manifests` in the project in Go, or copy the CRD",
         ],
     );
     assert!(!folder.path().join("new").exists());

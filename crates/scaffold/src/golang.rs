@@ -68,8 +68,11 @@ pub fn read(files: &Files) -> anyhow::Result<Found> {
         .iter()
         .filter(|(path, _)| has_extension(path, &["go"]) && !path.ends_with("_test.go"))
         .collect();
+    let definitions = definitions(files)?;
+    let mut left = manifests::left(files);
+    left.retain(|path| !definitions.contains_key(path));
     Ok(Found {
-        definitions: definitions(files)?,
+        definitions: definitions.into_values().collect(),
         reconcilers: sources
             .iter()
             .flat_map(|(path, text)| source::reconcilers(path, text))
@@ -92,7 +95,7 @@ pub fn read(files: &Files) -> anyhow::Result<Found> {
         image: files.get("Makefile").and_then(|text| image(text)),
         bundle: catalog::bundle(files),
         license: license(files),
-        left: manifests::left(files),
+        left,
         project,
     })
 }
@@ -117,14 +120,29 @@ fn has_extension(path: &str, extensions: &[&str]) -> bool {
     extensions.contains(&extension)
 }
 
-/// The definitions that controller-gen wrote.
-fn definitions(files: &Files) -> anyhow::Result<Vec<Definition>> {
-    let bases = files.range("config/crd/bases/".to_owned().."config/crd/bases0".to_owned());
-    let mut found = Vec::new();
+/// The definitions that controller-gen wrote, by their files: in `bases`, or in another folder beside it.
+fn definitions(files: &Files) -> anyhow::Result<BTreeMap<String, Definition>> {
+    let all = files.range("config/crd/".to_owned().."config/crd0".to_owned());
+    let all = all.filter(|(path, _)| has_extension(path, &["yaml", "yml"]));
+    let (bases, others): (Vec<_>, Vec<_>) =
+        all.partition(|(path, _)| path.starts_with("config/crd/bases/"));
+    let mut found: BTreeMap<String, Definition> = BTreeMap::new();
     for (path, text) in bases {
-        if has_extension(path, &["yaml", "yml"]) {
-            let definition = imported::read(text, None);
-            found.push(definition.map_err(|error| error.context(format!("`{path}`")))?);
+        let definition = imported::read(text, None);
+        let definition = definition.map_err(|error| error.context(format!("`{path}`")))?;
+        found.insert(path.clone(), definition);
+    }
+    for (path, text) in others {
+        // Patches are not whole definitions.
+        let Ok(definition) = imported::read(text, None) else {
+            continue;
+        };
+        let (group, kind) = (&definition.group, &definition.kind);
+        if !found
+            .values()
+            .any(|it| it.group == *group && it.kind == *kind)
+        {
+            found.insert(path.clone(), definition);
         }
     }
     Ok(found)

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use super::{Args, Imported};
+use super::{Args, Imported, unclaimed};
 use kbr_scaffold::golang::{Found, GoResource, carried};
 
 /// What is taken over, in numbers.
@@ -30,6 +30,14 @@ pub fn notes(found: &Found, imported: &Imported) -> String {
     for resource in &imported.external {
         note(external(resource));
     }
+    for GoResource { kind, .. } in &imported.undefined {
+        note(format!(
+            "`config/crd` has no CRD of `{kind}`, so it is not imported: right for a kind of configuration files; otherwise run `make manifests` in the project in Go, and import it again"
+        ));
+    }
+    for line in unclaimed::notes(found, imported) {
+        note(line);
+    }
     if let Some(namespaces) = carried::watched(found) {
         note(format!(
             "the operator in Go watches the namespaces `{namespaces}`: add them to `config/namespaced`, as `kustomization.yaml` there says"
@@ -41,9 +49,7 @@ pub fn notes(found: &Found, imported: &Imported) -> String {
         ));
     }
     for finalizer in &found.finalizers {
-        note(format!(
-            "the Go code has the finalizer `{finalizer}`: keep its name, `.finalizer(\"{finalizer}\", cleanup)`"
-        ));
+        note(unclaimed::finalizer(finalizer));
     }
     for path in &found.left {
         note(format!("not taken over: `{path}`; {}", place(path)));

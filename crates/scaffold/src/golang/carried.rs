@@ -15,7 +15,7 @@ use crate::resource::webhook::{AdmissionKind, Webhook};
 const EVENTS: &str =
     "// +kbr:rbac:groups=events.k8s.io,resources=events,verbs=create;patch\n/// Registers";
 
-/// The reconciler of a controller: by the controller's name, or by its kind.
+/// The reconciler of a controller: by the controller's name, by its kind, or by the kind that its file passes to `For`.
 pub fn reconciler<'a>(
     found: &'a [Reconciler],
     controller: &Controller,
@@ -24,10 +24,16 @@ pub fn reconciler<'a>(
     let word = |text: &str| text.replace(['-', '_'], "").to_lowercase();
     let named = |name: &str| format!("{}reconciler", word(name));
     let wanted = [named(&controller.name), named(&controller.target.kind)];
-    let candidates: Vec<_> = wanted
+    let mut candidates: Vec<_> = wanted
         .iter()
         .flat_map(|name| found.iter().filter(move |it| word(&it.receiver) == *name))
         .collect();
+    if candidates.is_empty() {
+        candidates = found
+            .iter()
+            .filter(|it| it.is_for(&controller.target.kind))
+            .collect();
+    }
     // Two groups may have a kind of the same name, in folders of their own.
     let in_group = candidates
         .iter()

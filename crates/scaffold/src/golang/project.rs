@@ -3,6 +3,7 @@
 use serde::Deserialize;
 
 use super::yaml;
+use crate::imported::Definition;
 use kbr_host::diagnostic::Diagnostic;
 
 /// A PROJECT file. Keys that kbr does not need are ignored.
@@ -78,6 +79,11 @@ impl GoResource {
         self.api.is_some() && !self.external
     }
 
+    /// Whether `definition` defines the kind.
+    pub fn is_of(&self, definition: &Definition) -> bool {
+        definition.kind == self.kind && definition.group == self.full_group()
+    }
+
     /// `crew.example.com`; `apps`; empty for Kubernetes' core group.
     pub fn full_group(&self) -> String {
         let group = match self.group.as_str() {
@@ -119,6 +125,11 @@ pub fn parse(text: &str) -> anyhow::Result<GoProject> {
         );
         let help = "upgrade the project with kubebuilder first: https://kubebuilder.io/migrations";
         return Err(Diagnostic::new(text).help(help).into());
+    }
+    if project.layout.is_empty() {
+        return Err(Diagnostic::new("`PROJECT` has no `layout`")
+            .help("if the project is in Go, add the line `layout: [go.kubebuilder.io/v4]`, then import it again")
+            .into());
     }
     if !project
         .layout

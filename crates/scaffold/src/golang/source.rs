@@ -13,6 +13,17 @@ pub struct Reconciler {
     pub text: String,
 }
 
+impl Reconciler {
+    /// Whether its file has a controller for `kind`: `For(&crewv1.Captain{})`.
+    pub fn is_for(&self, kind: &str) -> bool {
+        let mut calls = self.text.split("For(&").skip(1);
+        calls.any(|call| {
+            let ty = call.split('{').next().unwrap_or_default();
+            ty.rsplit('.').next() == Some(kind)
+        })
+    }
+}
+
 /// A comment from which controller-gen generates a manifest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Marker {

@@ -38,6 +38,7 @@ fn projects_of_other_languages_and_versions_are_refused_with_the_cure() {
         ansible.contains("not in Go") && ansible.contains("--from-crd"),
         "{ansible}"
     );
+    assert!(refused("version: '3'\n").contains("`PROJECT` has no `layout`"));
     let old = refused("version: '2'\n");
     assert!(old.contains("the version `2`"), "{old}");
     assert!(refused("- 1").contains("not one of kubebuilder"));
