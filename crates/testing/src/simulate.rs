@@ -32,6 +32,7 @@ mod scenario;
 mod slow;
 mod state;
 mod story;
+mod surroundings;
 #[cfg(test)]
 mod tests;
 mod trace;
@@ -125,6 +126,7 @@ pub fn simulate(register: impl Fn(&mut Manager) + Send + Sync + 'static) -> Simu
             ignored: Vec::new(),
             without: BTreeMap::new(),
             skipped: BTreeMap::new(),
+            neighbours: false,
             period: None,
             quiet: QUIET,
         },
@@ -274,6 +276,13 @@ impl Simulation {
     /// something each minute needs a shorter one.
     pub fn idle_after(mut self, quiet: Duration) -> Self {
         self.scenario.quiet = quiet;
+        self
+    }
+
+    /// Someone creates an object like each of the user's beside it, whose name ends with `-2`, and deletes it: what belongs to
+    /// the one is left alone by the other.
+    pub fn neighbours(mut self) -> Self {
+        self.scenario.neighbours = true;
         self
     }
 

@@ -182,13 +182,16 @@ impl Objects {
         last.map_or(0, |change| change.version)
     }
 
-    /// The version of the next change of a kind.
+    /// The version of the next change of a kind; of deletions in a row, that of the last one.
     #[cfg(feature = "simulate")]
     pub(crate) fn next_change(&self, kind: &str, version: u64) -> Option<u64> {
         let from = self.changes.partition_point(|it| it.version <= version);
-        let mut changes = self.changes.iter().skip(from);
-        let next = changes.find(|change| change.path.resource() == kind);
-        next.map(|change| change.version)
+        let changes = self.changes.iter().skip(from);
+        let mut changes = changes.filter(|change| change.path.resource() == kind);
+        let next = changes.next()?;
+        // Who has not seen that an object is gone goes on to create its children, which are collected again and again.
+        let row = changes.take_while(|change| next.gone && change.gone);
+        Some(row.last().unwrap_or(next).version)
     }
 
     /// The version of the last change.

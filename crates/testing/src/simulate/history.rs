@@ -22,6 +22,8 @@ pub(super) struct History {
     pub(super) deleted_early: bool,
     /// The state before the operator started.
     pub(super) before: State,
+    /// The objects that the user's steps have deleted.
+    pub(super) deleted_by_user: Vec<String>,
     /// The state after the deletion of the objects.
     pub(super) gone: State,
     /// The user's objects, as they were at rest after their creation, and their schemas.
@@ -34,6 +36,10 @@ pub(super) struct History {
     pub(super) unstable: Vec<Event>,
     /// The objects whose reconciles fail at rest.
     pub(super) failing: Vec<String>,
+    /// The objects that were there before and still are, and whose kinds the operator reads, by their URLs.
+    pub(super) world: Vec<String>,
+    /// What someone has deleted of these.
+    pub(super) world_deleted: Vec<String>,
     /// The children at rest, by their URLs.
     pub(super) children: Vec<String>,
     pub(super) kinds: Vec<String>,

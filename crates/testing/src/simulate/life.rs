@@ -42,6 +42,7 @@ impl World {
         }
         self.start()?;
         self.idle().await?;
+        self.pause().await?;
         for (path, create) in &scenario.objects {
             let what = format!("the user creates {path}");
             self.wire.tell(Happened::Action(what));
@@ -58,9 +59,15 @@ impl World {
         self.history.deleted_early = self.wire.lock().deleted;
         if !self.history.deleted_early {
             self.history.children = self.children(&before);
+            self.history.world = self.read_in_the_world(&before);
             self.change_by_hand().await?;
             self.write_back().await?;
-            self.resync().await?;
+            self.have_neighbours().await?;
+            self.change_world().await?;
+            // Otherwise, the history is told up to there.
+            if self.history.unstable.is_empty() {
+                self.resync().await?;
+            }
             self.history.failing = self.failing();
             self.history.alive = self.wire.lock().writes;
             self.wire.delete();
@@ -76,7 +83,11 @@ impl World {
             let writes = self.wire.lock().writes;
             self.history.steps.push(writes);
             let (before, version) = (self.specs(), self.version());
+            let mut deleted = self.state();
             self.wire.step();
+            let left = self.state();
+            deleted.retain(|title, _| !left.contains_key(title));
+            self.history.deleted_by_user.extend(deleted.into_keys());
             self.history.undoable.push(self.is_undoable(version));
             let undone = self.plan.undone() == Some(self.wire.lock().steps);
             self.rest().await?;
@@ -105,7 +116,7 @@ impl World {
             self.history.states.push(self.state());
             self.history.seen.push(self.wire.lock().events.len());
         }
-        Ok(())
+        self.pause().await
     }
 
     /// Whether objects of the user have changed since a version, and nothing else.
@@ -119,7 +130,7 @@ impl World {
     }
 
     /// The objects of the user as they are now; to put them back.
-    fn specs(&self) -> Vec<(Path, Value)> {
+    pub(super) fn specs(&self) -> Vec<(Path, Value)> {
         let objects = self.scenario.objects.iter();
         let found = |(path, _): &(Path, _)| {
             let found = self
@@ -184,7 +195,7 @@ impl World {
         if let Some(last) = self.history.seen.last_mut() {
             *last = self.wire.lock().events.len();
         }
-        Ok(())
+        self.pause().await
     }
 }
 

@@ -37,7 +37,10 @@ pub(super) fn check_reference(scenario: &Scenario, reference: &Reference) -> Opt
     let left = || {
         let (before, gone) = (&history.before, &history.gone);
         let left = gone.keys().filter(|title| !before.contains_key(*title));
-        let lost = before.keys().filter(|title| !gone.contains_key(*title));
+        let is_lost = |title: &&String| {
+            !gone.contains_key(*title) && !history.deleted_by_user.contains(title)
+        };
+        let lost = before.keys().filter(is_lost);
         let left = left.map(|title| format!("left: {title}"));
         let lost = lost.map(|title| format!("missing, but existed before: {title}"));
         let what = "after the deletion, the objects are not those from before the creation";
@@ -91,6 +94,9 @@ fn compared(
     .or_else(|| chosen(scenario, nothing_left(wanted, history, ignored)))
     .or_else(|| chosen(scenario, stability(history)))
     .or_else(|| {
+        if plan.deletes_world() {
+            return None;
+        }
         let new = history.failing.iter();
         let new = new.filter(|key| !wanted.failing.contains(key));
         let new = new.map(|key| format!("fails: {key}")).collect();
@@ -211,9 +217,11 @@ fn compare(
 fn nothing_left(wanted: &History, history: &History, ignored: &[String]) -> Option<Finding> {
     let (found, before) = (&history.gone, &history.before);
     let what = "after the deletion, the state differs from that without faults";
+    // The user had no time to delete it.
+    let is_open = |title: &String| history.deleted_early && wanted.deleted_by_user.contains(title);
     let left = found
         .keys()
-        .filter(|title| !wanted.gone.contains_key(*title));
+        .filter(|title| !wanted.gone.contains_key(*title) && !is_open(title));
     let left: Vec<_> = left.map(|title| format!("left: {title}")).collect();
     if !left.is_empty() {
         return finding(Oracle::NothingLeft, what, left);
@@ -223,7 +231,10 @@ fn nothing_left(wanted: &History, history: &History, ignored: &[String]) -> Opti
         history.deleted_early && state.is_some() && state == found.get(title)
     };
     let all = differences(&wanted.gone, found, ignored).into_iter();
-    let all = all.filter(|(title, _)| !is_untouched(title));
+    let is_judged = |title: &String| {
+        !is_untouched(title) && !is_open(title) && !history.world_deleted.contains(title)
+    };
+    let all = all.filter(|(title, _)| is_judged(title));
     let lines = all.map(|(title, one)| shown(&title, &one)).collect();
     finding(Oracle::NothingLeft, what, lines)
 }

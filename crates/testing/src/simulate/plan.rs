@@ -5,7 +5,7 @@ use std::{fmt, str::FromStr, time::Duration};
 use super::failover::Failover;
 
 /// The patterns, as the summary names them.
-pub(super) const PATTERNS: [&str; 14] = [
+pub(super) const PATTERNS: [&str; 16] = [
     "by hand",
     "converted",
     "crash",
@@ -14,12 +14,14 @@ pub(super) const PATTERNS: [&str; 14] = [
     "lagging",
     "late",
     "latency",
+    "neighbour",
     "refused",
     "resync",
     "stale",
     "undone",
     "unobserved",
     "user",
+    "world",
 ];
 
 /// The faults of a history; none in the reference.
@@ -74,6 +76,12 @@ pub(super) enum What {
     ChildEdited(String),
     /// At rest, the user reads the object at this path, which has another version than the stored one, and writes it back.
     WrittenBack(String),
+    /// At rest, someone changes the object of the world at this path, and changes it back.
+    WorldEdited(String),
+    /// At rest, someone deletes the object of the world at this path.
+    WorldDeleted(String),
+    /// At rest, someone creates an object like each of the user's, and deletes it.
+    Neighbour,
     /// Requests take a while, which depends on this number.
     Latency(u64),
     /// The write is on its way until everything else is idle.
@@ -178,6 +186,12 @@ impl Plan {
         self.0.iter().any(|fault| fault.what == What::AtOnce)
     }
 
+    /// Whether someone deletes what the operator may need.
+    pub(super) fn deletes_world(&self) -> bool {
+        let mut faults = self.0.iter();
+        faults.any(|fault| matches!(fault.what, What::WorldDeleted(_)))
+    }
+
     /// Whether the process starts again at rest.
     pub(super) fn restarts(&self) -> bool {
         self.0.iter().any(|fault| fault.what == What::Restarted)
@@ -209,6 +223,9 @@ impl What {
                 | Self::Undone(_)
                 | Self::ChildDeleted(_)
                 | Self::ChildEdited(_)
+                | Self::WorldEdited(_)
+                | Self::WorldDeleted(_)
+                | Self::Neighbour
                 | Self::Failover(Failover::LateWrite)
         )
     }
@@ -227,6 +244,8 @@ impl What {
             Self::Explored(_) => "explored",
             Self::ChildDeleted(_) | Self::ChildEdited(_) => "by hand",
             Self::WrittenBack(_) => "converted",
+            Self::WorldEdited(_) | Self::WorldDeleted(_) => "world",
+            Self::Neighbour => "neighbour",
             Self::Resync => "resync",
             Self::Latency(_) | Self::SlowRequest | Self::SlowAnswer => "latency",
             Self::Late(_) => "late",
@@ -268,6 +287,9 @@ impl fmt::Display for Fault {
             What::ChildDeleted(path) => write!(f, "child-deleted:{path}")?,
             What::ChildEdited(path) => write!(f, "child-edited:{path}")?,
             What::WrittenBack(path) => write!(f, "write-back:{path}")?,
+            What::WorldEdited(path) => write!(f, "world-edited:{path}")?,
+            What::WorldDeleted(path) => write!(f, "world-deleted:{path}")?,
+            What::Neighbour => f.write_str("neighbour")?,
             What::Latency(seed) => write!(f, "latency:{seed}")?,
             What::SlowRequest => f.write_str("slow-request")?,
             What::SlowAnswer => f.write_str("slow-answer")?,
@@ -315,6 +337,9 @@ fn fault(text: &str) -> Result<Fault, String> {
         "child-deleted" => What::ChildDeleted(value.to_owned()),
         "child-edited" => What::ChildEdited(value.to_owned()),
         "write-back" => What::WrittenBack(value.to_owned()),
+        "world-edited" => What::WorldEdited(value.to_owned()),
+        "world-deleted" => What::WorldDeleted(value.to_owned()),
+        "neighbour" => What::Neighbour,
         "latency" => What::Latency(number()?),
         "slow-request" => What::SlowRequest,
         "slow-answer" => What::SlowAnswer,
@@ -331,7 +356,7 @@ mod tests {
     #[test]
     fn a_plan_is_read_as_it_is_written() {
         let text = "crash-before@1,crash-after@2,504-applied@3,hold:captains.crew.example.com@4,miss:pods@4,trickle:pods,lag@4,\
-                    delete@5,recreate@6,step:2@7,at-once,undo:1,explore:3,resync@8,restart,child-deleted:/api/v1/pods/a,child-edited:/b,write-back:/c,latency:7,slow-request@9,slow-answer@9,late:90";
+                    delete@5,recreate@6,step:2@7,at-once,undo:1,explore:3,resync@8,restart,child-deleted:/api/v1/pods/a,child-edited:/b,write-back:/c,world-edited:/d,world-deleted:/d,neighbour,latency:7,slow-request@9,slow-answer@9,late:90";
         let plan: Plan = text.parse().unwrap();
         assert_eq!(plan.to_string(), text);
         let pattern = |fault: &Fault| fault.what.pattern();

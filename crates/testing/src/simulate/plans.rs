@@ -26,7 +26,7 @@ pub(super) struct Plans {
 /// The plans for an operator with this history, the most telling first. They are as many as wanted, and have no fault of a
 /// pattern that the scenario leaves out.
 pub(super) fn of(reference: &History, seed: u64, wanted: usize, scenario: &Scenario) -> Plans {
-    let mut patterns = systematic(reference, scenario.period);
+    let mut patterns = systematic(reference, scenario);
     let is_skipped = |fault: &Fault| scenario.skipped.contains_key(fault.what.pattern());
     for plans in &mut patterns {
         plans.retain(|Plan(faults)| !faults.iter().any(is_skipped));
@@ -68,6 +68,9 @@ fn is_sensible(Plan(faults): &Plan) -> bool {
                 | What::Undone(_)
                 | What::ChildDeleted(_)
                 | What::ChildEdited(_)
+                | What::WorldEdited(_)
+                | What::WorldDeleted(_)
+                | What::Neighbour
         )
     };
     let is = |wanted: fn(&What) -> bool| faults.iter().any(|fault| wanted(&fault.what));
@@ -79,7 +82,7 @@ fn is_sensible(Plan(faults): &Plan) -> bool {
 }
 
 /// Plans by pattern; the last of each is tried first.
-fn systematic(reference: &History, period: Option<Duration>) -> Vec<Vec<Plan>> {
+fn systematic(reference: &History, scenario: &Scenario) -> Vec<Vec<Plan>> {
     let all = 1..=reference.writes;
     let each = |whats: &[What]| -> Vec<Plan> {
         let at = |what: &What| {
@@ -113,11 +116,13 @@ fn systematic(reference: &History, period: Option<Duration>) -> Vec<Vec<Plan>> {
         ended(&actions),
         at_rest(by_hand(reference)),
         at_rest(written_back(reference)),
+        at_rest(vec![What::Neighbour; usize::from(scenario.neighbours)]),
+        at_rest(in_the_world(reference)),
         at_rest(at_once(reference)),
         at_rest(undone(reference)),
         each(&[What::Resync]),
         delayed(&actions),
-        at_rest(latenesses(period).map(What::Late).into()),
+        at_rest(latenesses(scenario.period).map(What::Late).into()),
     ];
     for plans in &mut patterns {
         plans.reverse();
@@ -334,4 +339,11 @@ fn by_hand(reference: &History) -> Vec<What> {
             ]
         })
         .collect()
+}
+
+/// What someone may do to objects that were there before the operator, and that it reads.
+fn in_the_world(reference: &History) -> Vec<What> {
+    let edited = reference.world.iter().cloned().map(What::WorldEdited);
+    let deleted = reference.world.iter().cloned().map(What::WorldDeleted);
+    edited.chain(deleted).collect()
 }

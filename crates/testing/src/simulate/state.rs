@@ -122,6 +122,12 @@ impl Names {
                         *field = json!(if current { "<current>" } else { "<older>" });
                     }
                     self.mask(field, generation);
+                    if let ("ownerReferences" | "finalizers", Some(items)) =
+                        (name.as_str(), field.as_array_mut())
+                    {
+                        // The same, once uids are what they stand for.
+                        items.sort_by_cached_key(ToString::to_string);
+                    }
                 }
             }
             _ => {}

@@ -69,6 +69,12 @@ impl<'a> Tried<'a> {
         if self.reference.history.versions.is_empty() {
             untried.retain(|pattern| *pattern != "converted");
         }
+        if self.reference.history.world.is_empty() {
+            untried.retain(|pattern| *pattern != "world");
+        }
+        if !self.scenario.neighbours {
+            untried.retain(|pattern| *pattern != "neighbour");
+        }
         let mut notes = Vec::new();
         if !untried.is_empty() {
             let list = untried.join(", ");

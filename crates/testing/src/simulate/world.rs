@@ -254,6 +254,18 @@ impl World {
         }
     }
 
+    /// Lets some time pass on a schedule: what the user does now is repeated by those who ask for one period from now, and
+    /// that must not be at the very time at which histories are compared.
+    pub(super) async fn pause(&mut self) -> Result<(), Broken> {
+        if let Some(period) = self.scenario.period {
+            let end = Instant::now() + period / 16;
+            while Instant::now() < end {
+                self.next_moment(end - Instant::now()).await?;
+            }
+        }
+        Ok(())
+    }
+
     fn is_idle(&self) -> bool {
         let mut processes = self.processes.iter();
         processes.all(|process| process.controllers.are_idle())

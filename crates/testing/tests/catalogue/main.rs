@@ -17,6 +17,7 @@ mod lagging;
 mod overtaken;
 mod parts;
 mod refused;
+mod reported;
 mod rest;
 #[cfg(feature = "cel")]
 mod rules;
@@ -25,5 +26,6 @@ mod schedule;
 mod spec;
 mod stale;
 mod story;
+mod surroundings;
 mod waiting;
 mod webhooks;
