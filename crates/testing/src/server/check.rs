@@ -60,7 +60,7 @@ const FIXED: [(&str, &str); 6] = [
     ("secrets", "/type"),
 ];
 
-/// What can be changed of the spec of a StatefulSet.
+/// What can be changed of the spec of a `StatefulSet`.
 const CHANGEABLE: [&str; 7] = [
     "replicas",
     "ordinals",

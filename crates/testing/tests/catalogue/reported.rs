@@ -35,7 +35,7 @@ fn one(register: fn(&mut Manager)) -> Simulation {
     simulate(register).object(&ship("argo"))
 }
 
-/// Changes the template of a Job, which no one can change: each reconcile fails from then on, as in VolSync.
+/// Changes the template of a Job, which no one can change: each reconcile fails from then on, as in `VolSync`.
 #[test]
 fn the_template_of_a_job_is_changed() {
     async fn reconcile<const BUGGY: bool>(ship: Arc<Ship>, cx: Context<Ship>) -> Reconciled {
@@ -238,7 +238,9 @@ fn what_is_gone_in_a_service_cannot_be_deleted() {
 fn a_service_has_only_begun_to_delete() {
     async fn cleanup<const BUGGY: bool>(cloud: External<Rooms>) -> Reconciled {
         let begin = |rooms: &mut Rooms| {
-            rooms.values_mut().for_each(|it| "closing".clone_into(it));
+            for room in rooms.values_mut() {
+                "closing".clone_into(room);
+            }
         };
         cloud.call("begins to close a room", begin).await?;
         if BUGGY {

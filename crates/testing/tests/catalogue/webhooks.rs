@@ -217,6 +217,9 @@ fn a_defaulter_sets_a_field_that_the_definition_lacks() {
         simulate(register).define(&crd).object(&fleet)
     };
     let story = scenario(false).check().unwrap_err().to_string();
-    assert!(story.contains("reconciling again changes something"), "{story}");
+    assert!(
+        story.contains("reconciling again changes something"),
+        "{story}"
+    );
     scenario(true).histories(20).check().unwrap();
 }
