@@ -126,7 +126,7 @@ pub fn simulate(register: impl Fn(&mut Manager) + Send + Sync + 'static) -> Simu
             ignored: Vec::new(),
             without: BTreeMap::new(),
             skipped: BTreeMap::new(),
-            neighbours: false,
+            is_disturbed: false,
             period: None,
             quiet: QUIET,
         },
@@ -279,10 +279,11 @@ impl Simulation {
         self
     }
 
-    /// Someone creates an object like each of the user's beside it, whose name ends with `-2`, and deletes it: what belongs to
-    /// the one is left alone by the other.
-    pub fn neighbours(mut self) -> Self {
-        self.scenario.neighbours = true;
+    /// Others disturb what is around the objects of the user, at rest. They change what was there before the operator and what it
+    /// reads, and change it back; or they delete it. They also create an object like each of the user's beside it, whose name ends
+    /// with `-2`, and delete it: what belongs to the one is left alone by the other.
+    pub fn disturb(mut self) -> Self {
+        self.scenario.is_disturbed = true;
         self
     }
 

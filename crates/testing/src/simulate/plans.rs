@@ -101,8 +101,9 @@ fn systematic(reference: &History, scenario: &Scenario) -> Vec<Vec<Plan>> {
         at_rest(vec![What::Restarted]),
         each(&[What::CrashAfter, What::CrashBefore]),
         [each(&Failover::ALL.map(What::Failover)), late(&actions)].concat(),
-        each(&refused(|refusal| unapplied(refusal).is_some())),
-        each(&refused(|refusal| unapplied(refusal).is_none())),
+        each(&refused()),
+        each(&[Refusal::Unanswered, Refusal::TimeoutApplied].map(What::Refused)),
+        each(&[Refusal::Conflicts, Refusal::Conflict].map(What::Refused)),
         each(&kinds(What::Held)),
         each(&kinds(What::Missed)),
         lagging(reference, &actions),
@@ -116,8 +117,7 @@ fn systematic(reference: &History, scenario: &Scenario) -> Vec<Vec<Plan>> {
         ended(&actions),
         at_rest(by_hand(reference)),
         at_rest(written_back(reference)),
-        at_rest(vec![What::Neighbour; usize::from(scenario.neighbours)]),
-        at_rest(in_the_world(reference)),
+        at_rest(around(reference, scenario)),
         at_rest(at_once(reference)),
         at_rest(undone(reference)),
         each(&[What::Resync]),
@@ -130,12 +130,11 @@ fn systematic(reference: &History, scenario: &Scenario) -> Vec<Vec<Plan>> {
     patterns
 }
 
-/// Those that are done in spite of the error, or those that are not: at each write, one of either kind is tried early.
-fn refused(are_meant: fn(Refusal) -> bool) -> Vec<What> {
+/// The refusals of writes that are not stored, other than conflicts.
+fn refused() -> Vec<What> {
     let all = Refusal::ALL.into_iter();
-    all.filter(|one| are_meant(*one))
-        .map(What::Refused)
-        .collect()
+    let unstored = all.filter(|one| unapplied(*one).is_some());
+    unstored.map(What::Refused).collect()
 }
 
 fn one(what: What, at: usize) -> Plan {
@@ -341,9 +340,17 @@ fn by_hand(reference: &History) -> Vec<What> {
         .collect()
 }
 
-/// What someone may do to objects that were there before the operator, and that it reads.
-fn in_the_world(reference: &History) -> Vec<What> {
-    let edited = reference.world.iter().cloned().map(What::WorldEdited);
-    let deleted = reference.world.iter().cloned().map(What::WorldDeleted);
-    edited.chain(deleted).collect()
+/// What others may do around the objects of the user: to what was there before the operator and that it reads, and beside them.
+fn around(reference: &History, scenario: &Scenario) -> Vec<What> {
+    if !scenario.is_disturbed {
+        return Vec::new();
+    }
+    let world = || reference.world.iter().cloned();
+    let edited = world().map(What::WorldEdited);
+    let deleted = world().map(What::WorldDeleted);
+    [What::Neighbour]
+        .into_iter()
+        .chain(edited)
+        .chain(deleted)
+        .collect()
 }

@@ -85,8 +85,8 @@ pub(super) struct Scenario {
     pub(super) without: BTreeMap<Oracle, String>,
     /// The patterns of faults that are left out, and why.
     pub(super) skipped: BTreeMap<String, String>,
-    /// Whether someone creates objects beside those of the user.
-    pub(super) neighbours: bool,
+    /// Whether others disturb what is around the objects of the user.
+    pub(super) is_disturbed: bool,
     /// How often the operator does something, for ever.
     pub(super) period: Option<Duration>,
     /// Without a change for so long, the operator is idle.

@@ -69,10 +69,11 @@ impl<'a> Tried<'a> {
         if self.reference.history.versions.is_empty() {
             untried.retain(|pattern| *pattern != "converted");
         }
-        if self.reference.history.world.is_empty() {
+        let is_disturbed = self.scenario.is_disturbed;
+        if !is_disturbed || self.reference.history.world.is_empty() {
             untried.retain(|pattern| *pattern != "world");
         }
-        if !self.scenario.neighbours {
+        if !is_disturbed {
             untried.retain(|pattern| *pattern != "neighbour");
         }
         let mut notes = Vec::new();

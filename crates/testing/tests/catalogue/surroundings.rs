@@ -16,7 +16,8 @@ const FINALIZER: &str = "crew.example.com/ship";
 /// One ship, and orders that were there before.
 fn ordered(register: fn(&mut Manager)) -> Simulation {
     let orders = map("orders", "to", "sail");
-    simulate(register).object(&ship("argo")).world(&orders)
+    let simulation = simulate(register).object(&ship("argo"));
+    simulation.world(&orders).disturb()
 }
 
 /// Copies what an object says to which it refers, and does not watch that: a change counts with the next restart.
@@ -138,7 +139,7 @@ fn rig<const BUGGY: bool>(manager: &mut Manager) {
 #[test]
 fn the_name_of_one_object_begins_that_of_another() {
     pair_in(rig::<true>, rig::<false>, |register| {
-        voyage(register).neighbours()
+        voyage(register).disturb()
     });
 }
 
