@@ -2,6 +2,7 @@
 
 mod apply;
 mod delete;
+mod fixed;
 mod read;
 mod refused;
 mod reviewed;
@@ -22,6 +23,7 @@ pub fn all() -> Vec<Case> {
         write::cases(),
         read::cases(),
         delete::cases(),
+        fixed::cases(),
         apply::cases(),
         schema::cases(),
         versions::cases(),
@@ -97,8 +99,10 @@ fn path(short: &str) -> String {
     let plural = short.split(['/', '?']).next().unwrap_or_default();
     let root = match plural {
         "barges" | "boats" | "captains" | "mates" | "rafts" => "/apis/crew.example.com/v1",
-        "deployments" => "/apis/apps/v1",
+        "deployments" | "statefulsets" => "/apis/apps/v1",
+        "jobs" => "/apis/batch/v1",
         "leases" => "/apis/coordination.k8s.io/v1",
+        "rolebindings" => "/apis/rbac.authorization.k8s.io/v1",
         "poddisruptionbudgets" => "/apis/policy/v1",
         _ => "/api/v1",
     };

@@ -50,14 +50,18 @@ pub(super) fn check(path: &Path, kind: &Kind, body: &Value) -> Result<(), ErrorR
     Ok(())
 }
 
-/// What else cannot be changed of built-in kinds: their resource, and a pointer to it.
-const FIXED: [(&str, &str); 6] = [
-    ("jobs.batch", "/spec/template"),
-    ("jobs.batch", "/spec/selector"),
-    ("jobs.batch", "/spec/completionMode"),
-    ("rolebindings.rbac.authorization.k8s.io", "/roleRef"),
-    ("clusterrolebindings.rbac.authorization.k8s.io", "/roleRef"),
-    ("secrets", "/type"),
+/// What else cannot be changed of built-in kinds: their resource, a pointer to it, and its default.
+const FIXED: [(&str, &str, Option<&str>); 6] = [
+    ("jobs.batch", "/spec/template", None),
+    ("jobs.batch", "/spec/selector", None),
+    ("jobs.batch", "/spec/completionMode", Some("NonIndexed")),
+    ("rolebindings.rbac.authorization.k8s.io", "/roleRef", None),
+    (
+        "clusterrolebindings.rbac.authorization.k8s.io",
+        "/roleRef",
+        None,
+    ),
+    ("secrets", "/type", Some("Opaque")),
 ];
 
 /// What can be changed of the spec of a `StatefulSet`.
@@ -74,38 +78,48 @@ const CHANGEABLE: [&str; 7] = [
 /// Rejects a change of what the API server keeps as it is.
 fn check_fixed(path: &Path, kind: &Kind, old: &Value, new: &Value) -> Result<(), ErrorResponse> {
     let resource = path.resource();
-    for (_, pointer) in FIXED.iter().filter(|(fixed, _)| *fixed == resource) {
-        let now = new.pointer(pointer).unwrap_or(&Value::Null);
-        // What is missing may have a default.
-        let before = old.pointer(pointer).unwrap_or(&Value::Null);
+    let fields = FIXED.iter().filter(|(fixed, ..)| *fixed == resource);
+    for (_, pointer, default) in fields {
+        let at = |object: &Value| {
+            let found = object.pointer(pointer).filter(|found| !found.is_null());
+            found.cloned().or(default.map(Value::from))
+        };
+        let (before, now) = (at(old), at(new));
         // The scheduling of a Job that has not started may change.
         let is_open = *pointer == "/spec/template" && old["spec"]["suspend"] == true;
-        if now != before && !before.is_null() && !is_open {
+        if before.is_some() && now != before && !is_open {
             let field = pointer.trim_start_matches('/').replace('/', ".");
+            let now = now.unwrap_or_default();
             return Err(ErrorResponse::immutable_value(
-                path, &kind.name, &field, now,
+                path, &kind.name, &field, &now,
             ));
         }
     }
+    check_set(path, kind, old, new)?;
+    let is_immutable = old["immutable"] == true && ["configmaps", "secrets"].contains(&&*resource);
+    for field in ["data", "binaryData", "immutable"] {
+        if is_immutable && old[field] != new[field] {
+            let why = format!("{field}: Forbidden: field is immutable when `immutable` is set");
+            return Err(ErrorResponse::invalid(path, &kind.name, &why));
+        }
+    }
+    Ok(())
+}
+
+/// Rejects a change of most of the spec of a `StatefulSet`.
+fn check_set(path: &Path, kind: &Kind, old: &Value, new: &Value) -> Result<(), ErrorResponse> {
     let fixed = |object: &Value| {
         let mut spec = object["spec"].as_object().cloned().unwrap_or_default();
         spec.retain(|field, _| !CHANGEABLE.contains(&field.as_str()));
         spec
     };
-    if resource == "statefulsets.apps" && fixed(old) != fixed(new) {
+    if path.resource() == "statefulsets.apps" && fixed(old) != fixed(new) {
         let (last, first) = CHANGEABLE.split_last().expect("there are seven");
         let why = format!(
             "spec: Forbidden: updates to statefulset spec for fields other than '{}' and '{last}' are forbidden",
             first.join("', '")
         );
         return Err(ErrorResponse::invalid(path, &kind.name, &why));
-    }
-    let is_immutable = old["immutable"] == true && ["configmaps", "secrets"].contains(&&*resource);
-    for field in ["data", "binaryData"] {
-        if is_immutable && old[field] != new[field] {
-            let why = format!("{field}: Forbidden: field is immutable when `immutable` is set");
-            return Err(ErrorResponse::invalid(path, &kind.name, &why));
-        }
     }
     Ok(())
 }
