@@ -1,7 +1,7 @@
 //! Writes of a test, which is the user of the cluster.
 
 use manager::Object;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{
     fake::{FakeApi, path},
@@ -10,6 +10,28 @@ use super::{
 };
 
 impl FakeApi {
+    /// Stores an object as it is, including its status, and replaces one of the same name. A namespaced object without
+    /// a namespace goes to `default`. Sets the fields that the API server sets: uid, generation, resource version and
+    /// so on.
+    ///
+    /// # Panics
+    /// If it has no name, cannot be written as JSON, or its kind was [uninstalled](Self::uninstall).
+    pub fn put<K: Object>(&self, object: &K) {
+        let meta = object.meta();
+        let name = meta
+            .name
+            .as_deref()
+            .expect("an object that is stored has a name");
+        let namespace = meta.namespace.as_deref().unwrap_or("default");
+        let mut value = serde_json::to_value(object).expect("an object can be written as JSON");
+        value["apiVersion"] = json!(K::api_version(&()));
+        value["kind"] = json!(K::kind(&()));
+        let path = path::<K>(namespace, name);
+        let is_served = self.change_quietly(|objects| objects.serves(&path));
+        assert!(is_served, "{} is not installed", K::kind(&()));
+        self.write(&path, value);
+    }
+
     /// Changes an object, like `kubectl edit`. Only the fields that `change` changes are written, also those of the
     /// status.
     ///
@@ -27,6 +49,12 @@ impl FakeApi {
         // The server counts.
         stored["metadata"]["generation"] = Value::Null;
         self.write(&path, stored);
+    }
+
+    /// Deletes an object, like `kubectl delete`: with finalizers it stays, marked as deleted. Its dependents are
+    /// deleted too.
+    pub fn delete<K: Object>(&self, namespace: &str, name: &str) {
+        self.remove(&path::<K>(namespace, name));
     }
 }
 

@@ -18,7 +18,7 @@ use manager::{
     Action, Manager, Object, Options, Scope,
     harness::{self, Clock},
 };
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::{
     sync::{mpsc, watch},
     time::{Instant, interval_at, sleep_until},
@@ -142,28 +142,6 @@ impl FakeApi {
         self.lock().objects.install(&path::<K>("default", "any"));
     }
 
-    /// Stores an object as it is, including its status, and replaces one of the same name. A namespaced object without
-    /// a namespace goes to `default`. Sets the fields that the API server sets: uid, generation, resource version and
-    /// so on.
-    ///
-    /// # Panics
-    /// If it has no name, cannot be written as JSON, or its kind was [uninstalled](Self::uninstall).
-    pub fn put<K: Object>(&self, object: &K) {
-        let meta = object.meta();
-        let name = meta
-            .name
-            .as_deref()
-            .expect("an object that is stored has a name");
-        let namespace = meta.namespace.as_deref().unwrap_or("default");
-        let mut value = serde_json::to_value(object).expect("an object can be written as JSON");
-        value["apiVersion"] = json!(K::api_version(&()));
-        value["kind"] = json!(K::kind(&()));
-        let path = path::<K>(namespace, name);
-        let is_served = self.lock().objects.serves(&path);
-        assert!(is_served, "{} is not installed", K::kind(&()));
-        self.write(&path, value);
-    }
-
     /// The stored object, without its managed fields. For a cluster-scoped kind, `namespace` is ignored.
     ///
     /// # Panics
@@ -195,12 +173,6 @@ impl FakeApi {
     #[must_use]
     pub fn all_json(&self, plural: &str) -> Vec<Value> {
         self.lock().objects.all(|path| path.plural == plural)
-    }
-
-    /// Deletes an object, like `kubectl delete`: with finalizers it stays, marked as deleted. Its dependents are
-    /// deleted too.
-    pub fn delete<K: Object>(&self, namespace: &str, name: &str) {
-        self.remove(&path::<K>(namespace, name));
     }
 
     /// The requests so far, as `METHOD /path`.

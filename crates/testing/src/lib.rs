@@ -106,6 +106,7 @@ mod service_account;
 #[cfg(feature = "simulate")]
 mod simulate;
 mod turns;
+mod unevaluated;
 mod webhooks;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;

@@ -20,15 +20,17 @@ pub(crate) use self::{configured::Configured, webhooks::Webhooks};
 use crate::{
     FakeApi,
     content::{Content, response},
-    server::{Call, Objects, Path},
+    server::{Call, Path},
 };
 
 /// Who reviews writes.
 #[derive(Clone)]
-pub(crate) struct Reviewers {
-    hooks: Hooks,
-    /// About what they are asked; `None` if the stored configurations say that.
-    configured: Option<Vec<Configured>>,
+pub(crate) enum Reviewers {
+    /// Webhooks whose configurations are known.
+    #[cfg(feature = "simulate")]
+    Configured(Webhooks),
+    /// Webhooks whose configurations are among the stored objects.
+    Registered(Hooks),
 }
 
 impl std::fmt::Debug for Reviewers {
@@ -38,28 +40,18 @@ impl std::fmt::Debug for Reviewers {
 }
 
 impl FakeApi {
-    /// From now on, the webhooks of a manager review writes, as these configurations say, or the stored ones. Returns what the author
-    /// should know of them.
-    pub(crate) fn review_by(
-        &self,
-        hooks: Hooks,
-        configured: Option<Vec<Configured>>,
-    ) -> Vec<String> {
-        let (_, notes) = Webhooks::new(hooks.clone(), configured.as_deref().unwrap_or_default());
-        self.set_reviewers(Reviewers { hooks, configured });
-        notes
-    }
-
     /// The webhooks that are asked about writes at this path, if there are any.
     pub(crate) fn webhooks(&self, path: &Path) -> Option<Webhooks> {
-        let Reviewers { hooks, configured } = self.reviewers()?;
-        let configured = configured.unwrap_or_else(|| {
-            let stored = |objects: &mut Objects| {
-                objects.all(|path| path.plural.ends_with("webhookconfigurations"))
-            };
-            Configured::all(&self.change_quietly(stored))
-        });
-        let (webhooks, _) = Webhooks::new(hooks, &configured);
+        let webhooks = match self.reviewers()? {
+            #[cfg(feature = "simulate")]
+            Reviewers::Configured(webhooks) => webhooks,
+            Reviewers::Registered(hooks) => {
+                let are_configurations =
+                    |path: &Path| path.plural.ends_with("webhookconfigurations");
+                let stored = self.change_quietly(|objects| objects.all(are_configurations));
+                Webhooks::new(hooks, &Configured::all(&stored)).0
+            }
+        };
         let others = self.change_quietly(|objects| objects.other_versions(path));
         webhooks.concern(path, &others).then_some(webhooks)
     }

@@ -9,7 +9,7 @@ use manager::{
 };
 use tokio::{task::JoinHandle, time::sleep};
 
-use super::FakeApi;
+use super::{FakeApi, reviews::Reviewers};
 
 /// The polling interval of [`Run::idle`].
 const PERIOD: Duration = Duration::from_millis(1);
@@ -53,7 +53,7 @@ impl FakeApi {
         let mut manager = self.manager_with(options);
         register(&mut manager);
         self.convert_by(&manager);
-        self.review_by(Hooks::of(&manager), None);
+        self.set_reviewers(Reviewers::Registered(Hooks::of(&manager)));
         Ok(Run {
             controllers: Controllers::of(&manager)?,
             task: tokio::spawn(async move { manager.run_until(std::future::pending()).await }),

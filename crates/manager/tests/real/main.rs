@@ -9,6 +9,7 @@
 )]
 
 mod cases;
+mod compare;
 mod dynamic;
 #[path = "../support/kbr.rs"]
 mod kbr;
@@ -23,7 +24,10 @@ use std::process::{Command, Stdio};
 use kbr_testing::{Cluster, FakeApi};
 use manager::Options;
 
-use crate::talk::{Case, Side};
+use crate::{
+    compare::Comparison,
+    talk::{Case, Side},
+};
 
 /// The options of an operator that watches the namespace of a test.
 fn options(cluster: &Cluster) -> Options {
@@ -70,7 +74,7 @@ async fn every_case_ends_the_same_on_both_servers() {
         talk::install(&real, &crd).await;
         fake.define(&crd);
     }
-    let (cases, mut different) = (cases::all(), Vec::new());
+    let (cases, mut comparison) = (cases::all(), Comparison::default());
     assert!(cases.len() >= 40, "{} cases", cases.len());
     for Case { name, steps } in cases {
         let mut real = Side::new(real.clone(), name).await;
@@ -84,21 +88,12 @@ async fn every_case_ends_the_same_on_both_servers() {
                     .as_object_mut()
                     .map(|answer| answer.remove("warnings"));
             }
-            if real != fake {
-                let at = at + 1;
-                let mut list = Vec::new();
-                talk::differences(&real, &fake, "", &mut list);
-                different.push(format!("{name}, step {at}:\n{}", list.join("\n")));
+            if !comparison.of_step(name, at, &real, &fake) {
                 break;
             }
         }
     }
-    let count = different.len();
-    assert!(
-        different.is_empty(),
-        "{count} differ:\n{}",
-        different.join("\n")
-    );
+    comparison.assert_equal();
 }
 
 #[tokio::test]

@@ -386,22 +386,3 @@ pub async fn write(
     let (code, answer, _) = send(client, method, path, media_type, body).await;
     (code, answer)
 }
-
-/// The differences between two answers, one a line.
-pub fn differences(real: &Value, fake: &Value, at: &str, list: &mut Vec<String>) {
-    match (real, fake) {
-        (Value::Object(left), Value::Object(right)) => {
-            let names: std::collections::BTreeSet<_> = left.keys().chain(right.keys()).collect();
-            for name in names {
-                differences(&real[name], &fake[name], &format!("{at}.{name}"), list);
-            }
-        }
-        (Value::Array(left), Value::Array(right)) if left.len() == right.len() => {
-            for (index, (real, fake)) in left.iter().zip(right).enumerate() {
-                differences(real, fake, &format!("{at}[{index}]"), list);
-            }
-        }
-        _ if real != fake => list.push(format!("  {at}: real {real}, fake {fake}")),
-        _ => {}
-    }
-}

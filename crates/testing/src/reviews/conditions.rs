@@ -2,20 +2,15 @@
 //!
 //! Source: `k8s.io/apiserver/pkg/admission/plugin/webhook/matchconditions/matcher.go`
 
-use std::{
-    collections::BTreeSet,
-    sync::{Arc, Mutex, PoisonError},
-};
-
 use serde_json::Value;
 
-use crate::server::schema::holds;
+use crate::{server::schema::holds, unevaluated::Unevaluated};
 
 /// The conditions of a webhook. Clones share what is known of them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Conditions {
     expressions: Vec<String>,
-    unevaluated: Arc<Mutex<BTreeSet<String>>>,
+    unevaluated: Unevaluated,
 }
 
 impl Conditions {
@@ -25,13 +20,8 @@ impl Conditions {
         let expressions = conditions.filter_map(|it| it["expression"].as_str());
         Self {
             expressions: expressions.map(str::to_owned).collect(),
-            unevaluated: Arc::default(),
+            unevaluated: Unevaluated::default(),
         }
-    }
-
-    /// Whether this server ignores them.
-    pub(super) fn are_ignored(&self) -> bool {
-        cfg!(not(feature = "cel")) && !self.expressions.is_empty()
     }
 
     /// Whether all hold for a review. Those that are not evaluated hold, and are recorded.
@@ -60,7 +50,7 @@ impl Conditions {
                 Some(Err(why)) => errors.push(format!(
                     "expression '{expression}' resulted in error: {why}"
                 )),
-                None => self.record(expression),
+                None => self.unevaluated.record("match condition", expression),
             }
         }
         match &errors[..] {
@@ -71,18 +61,9 @@ impl Conditions {
     }
 
     /// The conditions that could not be evaluated.
+    #[cfg(any(test, feature = "simulate"))]
     pub(super) fn unevaluated(&self) -> Vec<String> {
-        let known = self.unevaluated.lock();
-        let known = known.unwrap_or_else(PoisonError::into_inner);
-        known.iter().cloned().collect()
-    }
-
-    fn record(&self, expression: &str) {
-        let known = self.unevaluated.lock();
-        let mut known = known.unwrap_or_else(PoisonError::into_inner);
-        if known.insert(expression.to_owned()) && cfg!(feature = "cel") {
-            tracing::warn!("the match condition `{expression}` is not evaluated");
-        }
+        self.unevaluated.all()
     }
 }
 

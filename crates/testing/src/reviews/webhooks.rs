@@ -57,11 +57,6 @@ impl Webhooks {
                 ));
                 continue;
             }
-            if one.conditions.are_ignored() {
-                notes.push(format!(
-                    "the match conditions of the webhook at {path} are not evaluated without the feature `cel` of kbr-testing"
-                ));
-            }
             all.push(Webhook {
                 path: path.clone(),
                 name: one.name.clone(),

@@ -4,9 +4,6 @@ use serde_json::Value;
 
 use super::{answer::ErrorResponse, kinds::Kind, path::Path};
 
-/// The built-in kinds whose selector cannot be changed.
-const SELECTING: [&str; 3] = ["daemonsets", "deployments", "replicasets"];
-
 /// Rejects a body that does not match the path.
 pub(super) fn check(path: &Path, kind: &Kind, body: &Value) -> Result<(), ErrorResponse> {
     if !body.is_object() {
@@ -50,8 +47,11 @@ pub(super) fn check(path: &Path, kind: &Kind, body: &Value) -> Result<(), ErrorR
     Ok(())
 }
 
-/// What else cannot be changed of built-in kinds: their resource, a pointer to it, and its default.
-const FIXED: [(&str, &str, Option<&str>); 6] = [
+/// What cannot be changed of built-in kinds: their resource, a pointer to it, and its default.
+const FIXED: [(&str, &str, Option<&str>); 9] = [
+    ("daemonsets.apps", "/spec/selector", None),
+    ("deployments.apps", "/spec/selector", None),
+    ("replicasets.apps", "/spec/selector", None),
     ("jobs.batch", "/spec/template", None),
     ("jobs.batch", "/spec/selector", None),
     ("jobs.batch", "/spec/completionMode", Some("NonIndexed")),
@@ -75,7 +75,7 @@ const CHANGEABLE: [&str; 7] = [
     "minReadySeconds",
 ];
 
-/// Rejects a change of what the API server keeps as it is.
+/// Rejects a change of what cannot be changed of built-in kinds.
 fn check_fixed(path: &Path, kind: &Kind, old: &Value, new: &Value) -> Result<(), ErrorResponse> {
     let resource = path.resource();
     let fields = FIXED.iter().filter(|(fixed, ..)| *fixed == resource);
@@ -124,7 +124,7 @@ fn check_set(path: &Path, kind: &Kind, old: &Value, new: &Value) -> Result<(), E
     Ok(())
 }
 
-/// Rejects a change of the selector of a Deployment and its like, a write that sets the deletion timestamp, and finalizers that
+/// Rejects a change of what the API server keeps as it is, a write that sets the deletion timestamp, and finalizers that
 /// are added after that is set.
 pub(super) fn check_change(
     path: &Path,
@@ -133,16 +133,6 @@ pub(super) fn check_change(
     new: &Value,
     changed: &Value,
 ) -> Result<(), ErrorResponse> {
-    let selects = path.group() == "apps" && SELECTING.contains(&&*path.plural);
-    if selects && old["spec"]["selector"] != new["spec"]["selector"] {
-        let selector = &new["spec"]["selector"];
-        return Err(ErrorResponse::immutable_value(
-            path,
-            &kind.name,
-            "spec.selector",
-            selector,
-        ));
-    }
     check_fixed(path, kind, old, new)?;
     let deleting = old["metadata"]["deletionTimestamp"].is_string();
     if !deleting && changed["metadata"]["deletionTimestamp"].is_string() {

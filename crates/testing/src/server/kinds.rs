@@ -241,7 +241,6 @@ impl Kinds {
     }
 
     /// The versions of a kind with a definition that are served.
-    #[cfg(feature = "simulate")]
     pub(super) fn served_versions(&self, path: &Path) -> Vec<String> {
         let versions = self.defined(path).map(|it| &it.crd["spec"]["versions"]);
         let versions = versions.and_then(Value::as_array).into_iter().flatten();

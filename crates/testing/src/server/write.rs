@@ -75,11 +75,14 @@ impl Objects {
                 unreviewed(call, new.object, new.owners),
             ));
         }
-        if let Some(object) = call.admission.changed(kind) {
-            new.object = fresh(&object, kind, path);
+        let reviewed = call.admission.changed(kind);
+        if let Some(object) = &reviewed {
+            new.object = fresh(object, kind, path);
         }
         validate(path, kind, &new.object, None)?;
-        self.prune(call, kind, &mut new.object);
+        if reviewed.is_some() {
+            self.prune(call, kind, &mut new.object);
+        }
         let object = self.store(path, kind, new);
         Ok((StatusCode::CREATED, call.shown(object)))
     }
@@ -288,7 +291,9 @@ impl Objects {
             self.remove(&path);
             return Ok((StatusCode::OK, call.shown(new.whole())));
         }
-        self.prune(call, kind, &mut new.object);
+        if reviewed.is_some() {
+            self.prune(call, kind, &mut new.object);
+        }
         let object = self.store(&path, kind, new);
         Ok((StatusCode::OK, call.shown(object)))
     }

@@ -85,14 +85,17 @@ pub(super) fn all(
     let rules = tried.scenario.kinds.unevaluated().into_iter();
     let notes = rules.map(|(rule, name)| format!("the rule `{rule}` of {name} is not evaluated"));
     summary.notes.extend(notes);
-    let conditions = tried
-        .scenario
-        .webhooks
-        .iter()
-        .flat_map(Configured::unevaluated);
-    let notes =
-        conditions.map(|it| format!("the match condition `{it}` of a webhook is not evaluated"));
-    summary.notes.extend(notes.collect::<BTreeSet<_>>());
+    let conditions = tried.scenario.webhooks.iter();
+    let conditions: BTreeSet<_> = conditions.flat_map(Configured::unevaluated).collect();
+    let without = if cfg!(feature = "cel") {
+        ""
+    } else {
+        ", without the feature `cel` of kbr-testing"
+    };
+    let notes = conditions.iter();
+    let notes = notes
+        .map(|it| format!("the match condition `{it}` of a webhook is not evaluated{without}"));
+    summary.notes.extend(notes);
     Ok(summary)
 }
 

@@ -31,6 +31,7 @@ use super::{
 use crate::{
     FakeApi,
     gate::Gate,
+    reviews::{Reviewers, Webhooks},
     server::{Objects, Path},
 };
 
@@ -171,8 +172,8 @@ impl World {
             harness::manager(options, "test.example.com", &connection, self.clock.clone());
         (self.scenario.register)(&mut manager);
         // They answer also while the operator restarts: those of the process that started last.
-        let configured = Some(self.scenario.webhooks.clone());
-        let notes = self.api.review_by(Hooks::of(&manager), configured);
+        let (webhooks, notes) = Webhooks::new(Hooks::of(&manager), &self.scenario.webhooks);
+        self.api.set_reviewers(Reviewers::Configured(webhooks));
         self.wire.lock().notes.extend(notes);
         let controllers = Controllers::of(&manager);
         let controllers = controllers.map_err(|error| (Oracle::Runs, format!("{error:#}")))?;

@@ -6,7 +6,7 @@ use k8s_openapi::jiff::Timestamp;
 use kbr_testing::{External, Simulation, simulate};
 use manager::{Context, Manager};
 
-use crate::kinds::{Reconciled, Ship, done, histories, ship};
+use crate::kinds::{Reconciled, Ship, done, found, histories, ship, unsuspected};
 
 /// A harbor, which assigns berths: the ship of each.
 type Berths = BTreeMap<String, String>;
@@ -66,14 +66,8 @@ fn simulation(register: fn(&mut Manager, &Harbor)) -> Simulation {
 
 #[track_caller]
 fn pair(buggy: fn(&mut Manager, &Harbor), repaired: fn(&mut Manager, &Harbor)) {
-    match simulation(buggy).check() {
-        Ok(summary) => panic!("the bug was not found\n{summary}"),
-        Err(story) => println!("{story}\n"),
-    }
-    match simulation(repaired).histories(histories()).check() {
-        Ok(summary) => println!("{summary}"),
-        Err(story) => panic!("the twin is suspected: {story}"),
-    }
+    found(simulation(buggy));
+    unsuspected(simulation(repaired).histories(histories()));
 }
 
 fn register<const BUGGY: bool, const FINALIZES: bool>(manager: &mut Manager, harbor: &Harbor) {

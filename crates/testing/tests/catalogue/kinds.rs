@@ -95,11 +95,7 @@ pub fn pair_in(
     repaired: fn(&mut Manager),
     scenario: fn(fn(&mut Manager)) -> Simulation,
 ) {
-    let story = match scenario(buggy).check() {
-        Ok(summary) => panic!("the bug was not found\n{summary}"),
-        Err(story) => story.to_string(),
-    };
-    println!("{story}\n");
+    let story = found(scenario(buggy));
     let twin = scenario(repaired).histories(histories());
     // A failover takes five times as long as other faults.
     let twin = if is_quick() && !story.contains("failover:") {
@@ -107,9 +103,26 @@ pub fn pair_in(
     } else {
         twin
     };
-    match twin.check() {
+    unsuspected(twin);
+}
+
+/// The story of an operator with a bug.
+#[track_caller]
+pub fn found(buggy: Simulation) -> String {
+    let story = match buggy.check() {
+        Ok(summary) => panic!("the bug was not found\n{summary}"),
+        Err(story) => story.to_string(),
+    };
+    println!("{story}\n");
+    story
+}
+
+/// An operator without a bug has no story.
+#[track_caller]
+pub fn unsuspected(simulation: Simulation) {
+    match simulation.check() {
         Ok(summary) => println!("{summary}"),
-        Err(story) => panic!("the twin is suspected: {story}"),
+        Err(story) => panic!("it is suspected: {story}"),
     }
 }
 
@@ -122,10 +135,7 @@ pub fn clean(simulation: Simulation) {
     } else {
         simulation
     };
-    match simulation.check() {
-        Ok(summary) => println!("{summary}"),
-        Err(story) => panic!("it is suspected: {story}"),
-    }
+    unsuspected(simulation);
 }
 
 /// How many histories a twin has: 300 before a release, as by default, and fewer for each change.

@@ -26,7 +26,8 @@ use manager::{
 use serde_json::json;
 
 use crate::kinds::{
-    Reconciled, Ship, clean, done, flag, histories, log, map, name, pair, pair_in, raw, ship, ships,
+    Reconciled, Ship, clean, done, flag, found, histories, log, map, name, pair, pair_in, raw,
+    ship, ships, unsuspected,
 };
 
 const FINALIZER: &str = "crew.example.com/ship";
@@ -174,34 +175,30 @@ fn a_default_is_set_again() {
 /// What a service outside the cluster holds: a state by name.
 type Rooms = BTreeMap<String, String>;
 
+/// A pair that differs in how it cleans up.
 #[track_caller]
-fn served(
-    buggy: fn(&mut Manager, External<Rooms>),
-    repaired: fn(&mut Manager, External<Rooms>),
-    scenario: fn(Simulation) -> Simulation,
-) {
-    let simulation = |register: fn(&mut Manager, External<Rooms>)| {
-        let cloud = External::new("cloud");
-        let service = cloud.clone();
-        let simulation = simulate(move |manager| register(manager, service.clone()));
-        scenario(simulation.object(&ship("argo")).external(&cloud))
-    };
-    match simulation(buggy).check() {
-        Ok(summary) => panic!("the bug was not found\n{summary}"),
-        Err(story) => println!("{story}\n"),
-    }
-    match simulation(repaired).histories(histories()).check() {
-        Ok(summary) => println!("{summary}"),
-        Err(story) => panic!("the twin is suspected: {story}"),
-    }
+fn served<A, B>(buggy: fn(External<Rooms>) -> A, repaired: fn(External<Rooms>) -> B)
+where
+    A: Future<Output = Reconciled> + Send + 'static,
+    B: Future<Output = Reconciled> + Send + 'static,
+{
+    found(cleaned_up_by(buggy));
+    unsuspected(cleaned_up_by(repaired).histories(histories()));
+}
+
+fn cleaned_up_by<R>(cleanup: fn(External<Rooms>) -> R) -> Simulation
+where
+    R: Future<Output = Reconciled> + Send + 'static,
+{
+    let cloud = External::new("cloud");
+    let service = cloud.clone();
+    let simulation = simulate(move |manager| register(manager, service.clone(), cleanup));
+    simulation.object(&ship("argo")).external(&cloud)
 }
 
 /// A controller that puts its object into the service, and cleans up so.
-fn cleaned_up_by<R>(
-    manager: &mut Manager,
-    cloud: External<Rooms>,
-    cleanup: fn(External<Rooms>) -> R,
-) where
+fn register<R>(manager: &mut Manager, cloud: External<Rooms>, cleanup: fn(External<Rooms>) -> R)
+where
     R: Future<Output = Reconciled> + Send + 'static,
 {
     let service = cloud.clone();
@@ -226,11 +223,7 @@ fn what_is_gone_in_a_service_cannot_be_deleted() {
         anyhow::ensure!(was_there || !BUGGY, "404 Not Found");
         done()
     }
-    served(
-        |manager, cloud| cleaned_up_by(manager, cloud, cleanup::<true>),
-        |manager, cloud| cleaned_up_by(manager, cloud, cleanup::<false>),
-        |simulation| simulation,
-    );
+    served(cleanup::<true>, cleanup::<false>);
 }
 
 /// Takes the begin of a deletion for its end, as Aiven's operator did.
@@ -253,11 +246,7 @@ fn a_service_has_only_begun_to_delete() {
         }
         done()
     }
-    served(
-        |manager, cloud| cleaned_up_by(manager, cloud, cleanup::<true>),
-        |manager, cloud| cleaned_up_by(manager, cloud, cleanup::<false>),
-        |simulation| simulation,
-    );
+    served(cleanup::<true>, cleanup::<false>);
 }
 
 /// Looks once a minute after its last look, and not at the full minute.

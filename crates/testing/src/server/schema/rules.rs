@@ -1,9 +1,6 @@
 //! Rules in CEL, evaluated by the linter's code, with the messages of the API server.
 
-use std::{
-    collections::BTreeSet,
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::sync::Arc;
 
 use serde_json::Value;
 
@@ -11,6 +8,7 @@ use super::{
     expressions::{self, Message, Rule, Verdict, Why},
     problem::{Problem, Reason},
 };
+use crate::unevaluated::Unevaluated;
 
 pub(crate) use super::expressions::holds;
 
@@ -18,14 +16,14 @@ pub(crate) use super::expressions::holds;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Rules {
     compiled: Option<Arc<expressions::Rules>>,
-    unevaluated: Arc<Mutex<BTreeSet<String>>>,
+    unevaluated: Unevaluated,
 }
 
 impl Rules {
     pub(crate) fn of(schema: &Value) -> Self {
         Self {
             compiled: expressions::Rules::of(schema, true).map(Arc::new),
-            unevaluated: Arc::default(),
+            unevaluated: Unevaluated::default(),
         }
     }
 
@@ -61,17 +59,11 @@ impl Rules {
 
     /// The rules that could not be evaluated.
     pub(crate) fn unevaluated(&self) -> Vec<String> {
-        let known = self.unevaluated.lock();
-        let known = known.unwrap_or_else(PoisonError::into_inner);
-        known.iter().cloned().collect()
+        self.unevaluated.all()
     }
 
     fn record(&self, expression: &str) {
-        let known = self.unevaluated.lock();
-        let mut known = known.unwrap_or_else(PoisonError::into_inner);
-        if known.insert(expression.to_owned()) {
-            tracing::warn!("the rule `{expression}` is not evaluated");
-        }
+        self.unevaluated.record("rule", expression);
     }
 
     fn problem(&self, verdict: &Verdict<'_>) -> Option<Problem> {
