@@ -1,30 +1,38 @@
-//! Formats errors as one line of text, and catches panics.
+//! Formats errors as one line of text.
 
-use std::{
-    any::Any,
-    error::Error,
-    future::poll_fn,
-    panic::{AssertUnwindSafe, catch_unwind},
-    pin::pin,
-    task::Poll,
-};
+use std::{error::Error, iter};
 
-use crate::key::Key;
+/// How many errors of a chain are looked at. One that is its own cause has no end.
+const DEEPEST: usize = 64;
+
+/// An error and its causes.
+pub(crate) fn causes<'a>(
+    error: &'a (dyn Error + 'static),
+) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
+    let cause = |error: &&'a (dyn Error + 'static)| (*error).source();
+    iter::successors(Some(error), cause).take(DEEPEST)
+}
 
 /// The message of `error` and of all its causes, without duplicates: many errors repeat the message of their cause.
 ///
 /// For an error response of the API server, it is only the message: kube appends the whole response in `Debug` format.
+///
+/// It calls code of the author if the error is the author's.
 pub(crate) fn chain(error: &(dyn Error + 'static)) -> String {
+    chain_of(error, DEEPEST)
+}
+
+fn chain_of(error: &(dyn Error + 'static), deepest: usize) -> String {
     if let Some(kube::Error::Api(status)) = error.downcast_ref()
         && !status.message.is_empty()
     {
         return status.message.clone();
     }
     let text = error.to_string();
-    let Some(cause) = error.source() else {
+    let Some(cause) = error.source().filter(|_| deepest > 1) else {
         return text;
     };
-    let (repeated, message) = (cause.to_string(), chain(cause));
+    let (repeated, message) = (cause.to_string(), chain_of(cause, deepest - 1));
     if repeated != message && !repeated.is_empty() && text.contains(&repeated) {
         return text.replace(&repeated, &message);
     }
@@ -32,36 +40,6 @@ pub(crate) fn chain(error: &(dyn Error + 'static)) -> String {
         return text;
     }
     format!("{text}: {message}")
-}
-
-/// Calls a function of the user, and catches its panic, which would end a watch; `None` if it panics. `what` names the
-/// function.
-pub(crate) fn caught<T>(what: &str, key: &Key, call: impl FnOnce() -> T) -> Option<T> {
-    let result = catch_unwind(AssertUnwindSafe(call));
-    if result.is_err() {
-        tracing::error!(%key, "{what} panicked");
-    }
-    result.ok()
-}
-
-/// The output of `future`, or the message of its panic. After a panic, do not use the values that it was changing.
-pub(crate) async fn unwound<T>(future: impl Future<Output = T>) -> Result<T, String> {
-    let mut future = pin!(future);
-    poll_fn(|cx| {
-        let poll = catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(cx)));
-        poll.map_or_else(
-            |payload| Poll::Ready(Err(panic_message(&*payload).to_owned())),
-            |poll| poll.map(Ok),
-        )
-    })
-    .await
-}
-
-/// The message of a panic.
-pub(crate) fn panic_message(payload: &(dyn Any + Send)) -> &str {
-    let text = payload.downcast_ref::<&'static str>().copied();
-    let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
-    text.unwrap_or("no message")
 }
 
 /// `text`, truncated to at most `most` bytes at a character boundary.

@@ -112,6 +112,7 @@ mod manager;
 mod metrics;
 mod migration;
 mod options;
+mod panics;
 mod request;
 mod run;
 mod secret;

@@ -18,7 +18,7 @@ use tracing_subscriber::{
     util::SubscriberInitExt as _,
 };
 
-use crate::error::{chain, panic_message};
+use crate::{error::chain, panics};
 
 /// The format of log lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,7 +118,7 @@ pub(crate) fn log_panics() {
         let backtrace = Backtrace::capture();
         let captured = backtrace.status() == BacktraceStatus::Captured;
         tracing::error!(
-            error = panic_message(panic.payload()),
+            error = panics::message(panic.payload()),
             location = panic.location().map(tracing::field::display),
             thread = std::thread::current().name(),
             backtrace = captured.then(|| tracing::field::display(&backtrace)),

@@ -6,7 +6,7 @@
 use futures_util::future::BoxFuture;
 use tokio::task::{AbortHandle, JoinHandle, JoinSet};
 
-use crate::controller::action::Action;
+use crate::controller::{action::Action, outcome::Failure};
 
 /// Runs the watch of a kind.
 pub(crate) fn watch(
@@ -23,8 +23,8 @@ pub(crate) fn work(under_way: &mut JoinSet<()>, work: BoxFuture<'static, ()>) {
 
 /// Runs a function of the user.
 pub(crate) fn function(
-    function: BoxFuture<'static, anyhow::Result<Action>>,
-) -> JoinHandle<anyhow::Result<Action>> {
+    function: BoxFuture<'static, Result<Action, Failure>>,
+) -> JoinHandle<Result<Action, Failure>> {
     tokio::spawn(function)
 }
 

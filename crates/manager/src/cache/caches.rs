@@ -17,8 +17,8 @@ use crate::{
         fill::Follower, object::Cached, progress::CacheState, report::Reporter, shape::Shape,
         store::Cache,
     },
-    error::unwound,
     key::Key,
+    panics::unwound,
     spawn,
 };
 

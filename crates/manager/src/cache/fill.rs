@@ -1,8 +1,17 @@
 //! Stores the objects that a watch delivers.
 
+use std::sync::Arc;
+
 use crate::{
-    cache::{lenient::Lenient, object::Cached, report::Reporter, shape::Shape, store::Cache},
+    cache::{
+        lenient::{Lenient, Unreadable},
+        object::Cached,
+        report::Reporter,
+        shape::Shape,
+        store::Cache,
+    },
     key::Key,
+    panics::{caught, dropped},
 };
 
 /// One watch of a cache: of one namespace, or of all.
@@ -23,7 +32,7 @@ impl<K: Cached> Follower<'_, K> {
             Lenient::Object(object) => self.shape.transformed(object),
             unreadable @ Lenient::Unreadable(_) => unreadable,
         };
-        match object {
+        match shared(object) {
             Lenient::Object(object) => {
                 if self.cache.set(&key, &object) {
                     tracing::info!(kind = %K::kind(&()), %key, "an object can be read again");
@@ -37,4 +46,23 @@ impl<K: Cached> Follower<'_, K> {
         }
         key
     }
+}
+
+/// An object to share. It is a clone, which has no spare capacity: in parsed data, a list with one item has room for four.
+fn shared<K: Cached>(object: Lenient<K>) -> Lenient<Arc<K>> {
+    let object = match object {
+        Lenient::Object(object) => object,
+        Lenient::Unreadable(object) => return Lenient::Unreadable(object),
+    };
+    let shared = caught(|| Arc::new(object.clone()));
+    let shared = shared.map_or_else(
+        |panic| {
+            let meta = object.meta().clone();
+            let reason = format!("its `Clone` panicked: {panic}");
+            Lenient::Unreadable(Box::new(Unreadable { meta, reason }))
+        },
+        Lenient::Object,
+    );
+    dropped(object);
+    shared
 }

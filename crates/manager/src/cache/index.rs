@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, ptr::fn_addr_eq};
 
-use crate::{error::caught, key::Key};
+use crate::{key::Key, panics::caught};
 
 /// Returns the values under which an object is indexed.
 pub type IndexBy<K> = fn(&K) -> Vec<String>;
@@ -21,7 +21,12 @@ struct Index<K> {
 impl<K> Index<K> {
     fn change(&mut self, key: &Key, old: Option<&K>, new: Option<&K>) {
         let of = self.values;
-        let values = |object| caught("an index", key, || of(object)).unwrap_or_default();
+        let values = |object| {
+            caught(|| of(object)).unwrap_or_else(|panic| {
+                tracing::error!(panic, %key, "an index panicked");
+                Vec::new()
+            })
+        };
         for value in old.into_iter().flat_map(values) {
             self.entries.remove(&(value, key.clone()));
         }

@@ -1,7 +1,5 @@
 //! Reads objects one by one, so that an object that its type cannot read does not break a list or a watch.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-
 use kube::{Resource, api::ObjectMeta};
 use serde::{
     Deserialize, Deserializer,
@@ -12,6 +10,7 @@ use serde_json::value::RawValue;
 use crate::{
     cache::stripped::{Stripped, resource_of},
     json_path::explain,
+    panics::caught,
 };
 
 /// An object delivered by a watch.
@@ -66,11 +65,11 @@ impl<'de, K: DeserializeOwned> Deserialize<'de> for Lenient<K> {
 /// Reads an object, or at least its metadata.
 fn read<K: DeserializeOwned>(text: &str) -> serde_json::Result<Lenient<K>> {
     // The type may have its own code to deserialize itself, and a panic there would end the watch.
-    let object = catch_unwind(AssertUnwindSafe(|| serde_json::from_str(text)));
+    let object = caught(|| serde_json::from_str(text));
     let reason = match object {
         Ok(Ok(Stripped(object))) => return Ok(Lenient::Object(object)),
         Ok(Err(error)) => explain(text, &error),
-        Err(_) => "reading it panicked".to_owned(),
+        Err(panic) => format!("reading it panicked: {panic}"),
     };
     let Stripped(Meta { metadata: meta }) = serde_json::from_str(text)?;
     Ok(Lenient::Unreadable(Box::new(Unreadable { meta, reason })))
@@ -128,6 +127,6 @@ mod tests {
         let Ok(Lenient::Unreadable(object)) = read::<Panics>(BAD) else {
             panic!("it was read");
         };
-        assert_eq!(object.reason, "reading it panicked");
+        assert_eq!(object.reason, "reading it panicked: it cannot be");
     }
 }

@@ -1,20 +1,18 @@
 //! Which objects of a kind are cached, and what of them.
 
-use std::{
-    collections::BTreeMap,
-    fmt,
-    panic::{AssertUnwindSafe, catch_unwind},
-    sync::Arc,
-};
+use std::{collections::BTreeMap, fmt, sync::Arc};
 
 use kube::{
     api::{ListParams, WatchParams},
     core::{Selector, SelectorExt as _},
 };
 
-use crate::cache::{
-    lenient::{Lenient, Unreadable},
-    object::{Cached, namespaced},
+use crate::{
+    cache::{
+        lenient::{Lenient, Unreadable},
+        object::{Cached, namespaced},
+    },
+    panics::{caught, dropped},
 };
 
 /// The number of objects in a page of a list, as in client-go.
@@ -184,14 +182,13 @@ impl<K: Cached> Shape<K> {
         let Some(transform) = &self.transform else {
             return Lenient::Object(object);
         };
-        let result = catch_unwind(AssertUnwindSafe(|| transform(&mut object)));
-        if result.is_ok() {
+        let Err(panic) = caught(|| transform(&mut object)) else {
             return Lenient::Object(object);
-        }
-        Lenient::Unreadable(Box::new(Unreadable {
-            meta: object.meta().clone(),
-            reason: "the transform of its cache panicked".to_owned(),
-        }))
+        };
+        let meta = object.meta().clone();
+        dropped(object);
+        let reason = format!("the transform of its cache panicked: {panic}");
+        Lenient::Unreadable(Box::new(Unreadable { meta, reason }))
     }
 }
 
@@ -252,6 +249,9 @@ mod tests {
         let Lenient::Unreadable(object) = shape.transformed(ConfigMap::default()) else {
             panic!("it can be read");
         };
-        assert_eq!(object.reason, "the transform of its cache panicked");
+        assert_eq!(
+            object.reason,
+            "the transform of its cache panicked: no data"
+        );
     }
 }

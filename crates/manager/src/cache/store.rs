@@ -26,6 +26,7 @@ use crate::{
     },
     defects::{self, Defect},
     key::Key,
+    panics::dropped,
 };
 
 /// One change of an object in a cache.
@@ -163,28 +164,27 @@ impl<K: Cached> Cache<K> {
     }
 
     /// Stores an object; returns whether it was unreadable before.
-    pub(super) fn set(&self, key: &Key, object: &K) -> bool {
-        // A clone has no spare capacity, but parsed data does: a list with one item has room for four.
-        let object = Arc::new(object.clone());
+    pub(super) fn set(&self, key: &Key, object: &Arc<K>) -> bool {
         let (old, repaired) = {
             let mut state = self.write();
             let repaired = state.found(key).is_some();
-            let old = state.deliver(key, &object);
+            let old = state.deliver(key, object);
             (old, repaired)
         };
         // A list repeats objects that are known already.
         if old
             .as_ref()
-            .is_none_or(|old| version(&**old) != version(&*object))
+            .is_none_or(|old| version(&**old) != version(&**object))
         {
             self.tell(&Change {
                 key,
                 old: old.as_deref(),
-                new: Some(&object),
+                new: Some(object),
                 unreadable: None,
                 initial: old.is_none() && !repaired && !self.progress.is_complete(),
             });
         }
+        dropped(old);
         repaired
     }
 
@@ -264,6 +264,7 @@ impl<K: Cached> Cache<K> {
                 initial: false,
             });
         }
+        dropped(old);
     }
 
     /// Shows readers the result of a write, until the watch delivers that version or a later one. Handlers are not

@@ -30,11 +30,11 @@ use tokio::{
     sync::watch,
     time::{Instant, sleep},
 };
-use tower::Service;
+use tower::{Service, service_fn};
 
 use self::server::{Server, Streams};
 use crate::{
-    connect::Clients, controller::action::Action, leader::fence::Fence, manager::Manager,
+    connect::Clients, controller::action::Action, harness, leader::fence::Fence, manager::Manager,
     metrics::Metrics, options::Options,
 };
 
@@ -209,4 +209,20 @@ async fn probes_show_what_a_cache_waits_for_with_and_without_election() {
             format!("[+]cache-Secret {waits}")
         ]
     );
+}
+
+#[tokio::test]
+async fn a_watch_that_panics_ends_the_leader_and_names_the_kind() {
+    type Answer = Result<Response<Body>, Infallible>;
+    let server = service_fn(async |request: Request<Body>| -> Answer {
+        panic!("{} sank", request.uri().path())
+    });
+    let clock = harness::Clock::for_tests();
+    let mut manager = harness::manager(Options::default(), "test", &server, clock);
+    manager.options.health_probe_bind_address = "0".parse().unwrap();
+    let controller = manager.controller::<ConfigMap>("map");
+    controller.reconcile(async |_, _| Ok(Action::await_change()));
+    let error = run(manager).await.unwrap().unwrap_err();
+    let expected = "the watch of ConfigMap panicked: /api/v1/configmaps sank";
+    assert_eq!(error.to_string(), expected);
 }

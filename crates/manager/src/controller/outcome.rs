@@ -34,16 +34,36 @@ impl Done {
 /// The reason why a reconcile failed.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    Error(anyhow::Error),
+    Error(Report),
     Panic(String),
     Timeout(Duration),
+}
+
+/// What an error of the author says. The error itself stays behind the guard that has called the author's code, because
+/// all of its methods are such code.
+#[derive(Debug)]
+pub(crate) struct Report {
+    message: String,
+    retry: Retry,
+    waits: Option<String>,
+}
+
+impl From<anyhow::Error> for Failure {
+    /// Calls code of the author.
+    fn from(error: anyhow::Error) -> Self {
+        Self::Error(Report {
+            message: chain(error.as_ref()),
+            retry: retry::of(&error),
+            waits: retry::waits(&error).map(str::to_owned),
+        })
+    }
 }
 
 impl Failure {
     /// When the object is to be reconciled again.
     pub(crate) fn retry(&self) -> Retry {
         match self {
-            Self::Error(error) => retry::of(error),
+            Self::Error(report) => report.retry,
             Self::Panic(_) | Self::Timeout(_) => Retry::Backoff,
         }
     }
@@ -51,7 +71,7 @@ impl Failure {
     /// The author's reason, if the reconcile only waits for something: that is no error.
     pub(crate) fn waits(&self) -> Option<&str> {
         match self {
-            Self::Error(error) => retry::waits(error),
+            Self::Error(report) => report.waits.as_deref(),
             Self::Panic(_) | Self::Timeout(_) => None,
         }
     }
@@ -60,7 +80,7 @@ impl Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Error(error) => f.write_str(&chain(error.as_ref())),
+            Self::Error(report) => f.write_str(&report.message),
             Self::Panic(message) => write!(f, "panicked: {message}"),
             Self::Timeout(after) => write!(f, "cancelled after {after:?}, see --reconcile-timeout"),
         }

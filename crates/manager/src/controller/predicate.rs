@@ -18,7 +18,7 @@ use kube::Resource;
 
 use crate::{
     cache::{object::Cached, store::Change},
-    error::caught,
+    panics::caught,
 };
 
 /// Whether the generation changed. It changes with the spec, but not with the status or the metadata.
@@ -72,9 +72,11 @@ impl<K: Cached> Filter<K> {
             return true;
         }
         let holds = |predicate: &Predicate<K>| {
-            let held = caught("a predicate", change.key, || predicate(old, new));
-            // In doubt, reconcile.
-            held.unwrap_or(true)
+            caught(|| predicate(old, new)).unwrap_or_else(|panic| {
+                tracing::error!(panic, key = %change.key, "a predicate panicked");
+                // In doubt, reconcile.
+                true
+            })
         };
         self.0.iter().all(holds)
     }

@@ -19,9 +19,9 @@ use crate::{
         retry::Retry,
     },
     defects::{self, Defect},
-    error::{panic_message, unwound},
     key::Key,
     leader::fence::Refused,
+    panics::{self, unwound},
     spawn::{self, AbortOnDrop},
     writes::{finalizer, status},
 };
@@ -114,7 +114,7 @@ async fn run<K: Object>(
     let is_cleanup = object.meta().deletion_timestamp.is_some();
     let mut result = guarded(core, function, object, cx.clone()).await;
     if let (Ok(_), Some(misuse)) = (&result, cx.misuse()) {
-        result = Err(Failure::Error(anyhow::Error::msg(misuse)));
+        result = Err(anyhow::Error::msg(misuse).into());
     }
     if is_cleanup
         && result
@@ -137,7 +137,7 @@ async fn reported<K: Object, T>(
         Ok(value) => Ok(value),
         Err(error) => {
             let cx = Context::new(core.clone(), object, key.clone());
-            ended(&cx, Err(Failure::Error(error))).await
+            ended(&cx, Err(error.into())).await
         }
     }
 }
@@ -154,7 +154,7 @@ async fn ended<K: Object, T>(cx: &Context<K>, result: Result<T, Failure>) -> Res
             Err(failure) if failure.retry() == Retry::Backoff && failure.waits().is_none() => {
                 failure
             }
-            Ok(_) | Err(_) => Failure::Error(error),
+            Ok(_) | Err(_) => error.into(),
         }),
     }
 }
@@ -169,14 +169,16 @@ async fn guarded<K: Object>(
     let (function, fence) = (function.clone(), core.fence.clone());
     let future = async move {
         // The process may have been suspended since the worker checked.
-        anyhow::ensure!(fence.is_open(), Refused);
-        // The call itself is user code as well, so it belongs in the task.
-        function(object, cx).await
+        if !fence.is_open() {
+            return Err(anyhow::Error::from(Refused).into());
+        }
+        // The call itself is user code as well, and so is its error: they belong in the task.
+        function(object, cx).await.map_err(Failure::from)
     };
     let mut task = spawn::function(Box::pin(future.in_current_span()));
     let _abort = AbortOnDrop(task.abort_handle());
     match core.timer.timeout(core.timeout, &mut task).await {
-        Some(Ok(result)) => result.map_err(Failure::Error),
+        Some(Ok(result)) => result,
         Some(Err(error)) => Err(Failure::Panic(panicked(error))),
         None => {
             task.abort();
@@ -194,7 +196,7 @@ fn panicked(error: JoinError) -> String {
     let Ok(payload) = error.try_into_panic() else {
         return "cancelled".to_owned();
     };
-    panic_message(&*payload).to_owned()
+    panics::message_of(payload)
 }
 
 #[cfg(test)]

@@ -2,6 +2,8 @@
 
 use std::{error::Error, fmt, time::Duration};
 
+use crate::error::causes;
+
 /// When a reconcile that failed runs again, if nothing changes before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Retry {
@@ -136,7 +138,7 @@ impl Error for Waiting {}
 
 /// The reason of a reconcile that only waits.
 pub(crate) fn waits(error: &anyhow::Error) -> Option<&str> {
-    let waiting = error.chain().find_map(|cause| cause.downcast_ref());
+    let waiting = causes(error.as_ref()).find_map(|cause| cause.downcast_ref());
     waiting.map(|waiting: &Waiting| waiting.reason.as_str())
 }
 
@@ -146,7 +148,7 @@ fn decided(error: anyhow::Error, retry: Retry) -> anyhow::Error {
 
 /// When the reconcile that returned `error` runs again.
 pub(crate) fn of(error: &anyhow::Error) -> Retry {
-    let decided = error.chain().find_map(|cause| cause.downcast_ref());
+    let decided = causes(error.as_ref()).find_map(|cause| cause.downcast_ref());
     decided.map_or(Retry::Backoff, |decided: &Decided| decided.retry)
 }
 

@@ -16,8 +16,9 @@ use crate::{
         predicate::Filter,
         queue::{Priority, Queue},
     },
-    error::{caught, chain},
+    error::chain,
     key::Key,
+    panics::caught,
     writes::{applied::Applied, own::OwnWrites},
 };
 
@@ -112,13 +113,13 @@ pub(crate) fn mapped<C: Cached>(
         };
         let mut keys = Vec::new();
         for object in change.old.into_iter().chain(change.new) {
-            match caught("a mapping", change.key, || map(object, &reader)) {
-                Some(Ok(found)) => keys.extend(found),
-                Some(Err(error)) => {
-                    let (kind, key) = (C::kind(&()), change.key);
-                    tracing::error!(error = chain(error.as_ref()), %kind, %key, "cannot map an object");
-                }
-                None => {}
+            // The text of its error is code of the author, too.
+            let map = || map(object, &reader).map_err(|error| chain(error.as_ref()));
+            let (kind, key) = (C::kind(&()), change.key);
+            match caught(map) {
+                Ok(Ok(found)) => keys.extend(found),
+                Ok(Err(error)) => tracing::error!(error, %kind, %key, "cannot map an object"),
+                Err(panic) => tracing::error!(panic, %kind, %key, "a mapping panicked"),
             }
         }
         keys.sort();

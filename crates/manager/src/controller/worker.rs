@@ -1,6 +1,6 @@
 //! Takes keys from a queue and reconciles their objects, several at once.
 
-use std::sync::Arc;
+use std::{sync::Arc, thread};
 
 use futures_util::future::BoxFuture;
 use tokio::task::JoinSet;
@@ -181,9 +181,26 @@ async fn run<K: Object>(controller: Arc<Reconciler<K>>, stop: CancellationToken)
     while under_way.join_next().await.is_some() {}
 }
 
+/// The processing of a key, which ends however its work does.
+struct Processing<'a, K> {
+    core: &'a Core<K>,
+    key: &'a Key,
+}
+
+impl<K> Drop for Processing<'_, K> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.core.queue.add_rate_limited(self.key.clone());
+        }
+        self.core.applied.end(self.key);
+        self.core.queue.done(self.key);
+    }
+}
+
 /// Reconciles one object, and adds its next reconcile to the queue.
 async fn work<K: Object>(controller: Arc<Reconciler<K>>, key: Key) {
     let core = &controller.core;
+    let _processing = Processing { core, key: &key };
     let span = span(&core.name, &K::kind(&()), &key);
     let done = controller.reconcile(&key).instrument(span.clone()).await;
     if let Some(period) = core.resync
@@ -200,8 +217,6 @@ async fn work<K: Object>(controller: Arc<Reconciler<K>>, key: Key) {
             failed(&core.queue, &key, &failure);
         }
     }
-    core.applied.end(&key);
-    core.queue.done(&key);
 }
 
 /// Adds the next reconcile of an object whose last one has succeeded.

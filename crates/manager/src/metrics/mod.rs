@@ -339,10 +339,10 @@ mod tests {
         controller.ended(&Ok(Done::Asked(Action::requeue(second))), second);
         controller.ended(&Err(Failure::Panic(String::new())), second);
         let error = crate::terminal(anyhow::anyhow!("no such harbor"));
-        controller.ended(&Err(Failure::Error(error)), second);
+        controller.ended(&Err(error.into()), second);
         controller.ended(&Ok(Done::Asked(Action::requeue(Duration::ZERO))), second);
         let wait = crate::waiting("NoWind", "no wind");
-        controller.ended(&Err(Failure::Error(wait)), second);
+        controller.ended(&Err(wait.into()), second);
         let _active = controller.started();
         let text = metrics.text().unwrap();
         for line in [

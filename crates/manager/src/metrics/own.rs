@@ -2,7 +2,6 @@
 
 use std::{
     collections::BTreeSet,
-    panic::{AssertUnwindSafe, catch_unwind},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
@@ -13,7 +12,7 @@ use prometheus_client::{
 };
 
 use super::text;
-use crate::error::panic_message;
+use crate::panics::caught;
 
 /// What the names of the manager's metrics begin with. The names of a later release do as well, so that an upgrade
 /// never collides with a metric of the author.
@@ -97,11 +96,10 @@ impl OwnMetrics {
 /// The text of one metric, or why it is invalid. Its labels may be encoded by code of the author.
 fn encoded(registry: &Registry) -> Result<String, String> {
     let mut text = String::new();
-    let encoded = catch_unwind(AssertUnwindSafe(|| encode_registry(&mut text, registry)));
-    match encoded {
+    match caught(|| encode_registry(&mut text, registry)) {
         Ok(Ok(())) => {}
         Ok(Err(_)) => return Err("its labels cannot be encoded".to_owned()),
-        Err(panic) => return Err(format!("its labels panicked: {}", panic_message(&*panic))),
+        Err(panic) => return Err(format!("its labels panicked: {panic}")),
     }
     let text = text::from_openmetrics(&text);
     match text.lines().find(|line| !text::has_valid_labels(line)) {

@@ -1,9 +1,7 @@
 //! The checks of the operator's author. A check that hangs fails in time, and hangs no probe.
 
 use std::{
-    any::Any,
     io,
-    panic::{AssertUnwindSafe, catch_unwind},
     sync::{Arc, Mutex, PoisonError},
     thread,
     time::Duration,
@@ -11,7 +9,10 @@ use std::{
 
 use tokio::{runtime::Handle, sync::watch, time::timeout};
 
-use crate::error::{chain, panic_message, unwound};
+use crate::{
+    error::chain,
+    panics::{caught, unwound},
+};
 
 /// How long a check may take: less than the second that the kubelet waits by default.
 const LIMIT: Duration = Duration::from_millis(800);
@@ -42,9 +43,8 @@ impl Check {
             let thread = thread::Builder::new().name("check".to_owned());
             let started = thread.spawn(move || {
                 // A check's state is used only by that check.
-                let outcome = catch_unwind(AssertUnwindSafe(|| check()));
-                let panicked = |panic: Box<dyn Any + Send>| Err(panicked(panic_message(&*panic)));
-                run.send_replace(Some(outcome.unwrap_or_else(panicked)));
+                let outcome = caught(|| check());
+                run.send_replace(Some(outcome.unwrap_or_else(|panic| panicked(&panic))));
             });
             started.map(drop)
         })
@@ -59,12 +59,11 @@ impl Check {
         Self::new(move |run, main| {
             let check = check.clone();
             main.spawn(async move {
-                let outcome = unwound(async { check().await });
+                // The text of its error is code of the author, too.
+                let outcome =
+                    unwound(async { check().await.map_err(|error| chain(error.as_ref())) });
                 if let Ok(outcome) = timeout(LIMIT, outcome).await {
-                    run.send_replace(Some(match outcome {
-                        Ok(outcome) => outcome.map_err(|error| chain(error.as_ref())),
-                        Err(panic) => Err(panicked(&panic)),
-                    }));
+                    run.send_replace(Some(outcome.unwrap_or_else(|panic| panicked(&panic))));
                 }
             });
             Ok(())
@@ -131,15 +130,18 @@ impl Check {
     }
 }
 
-fn panicked(message: &str) -> String {
-    format!("the check panicked: {message}")
+fn panicked(message: &str) -> Outcome {
+    Err(format!("the check panicked: {message}"))
 }
 
 #[cfg(test)]
 mod tests {
-    use std::sync::{
-        atomic::{AtomicUsize, Ordering},
-        mpsc,
+    use std::{
+        fmt,
+        sync::{
+            atomic::{AtomicUsize, Ordering},
+            mpsc,
+        },
     };
 
     use futures_util::future::join_all;
@@ -151,6 +153,18 @@ mod tests {
     use super::*;
 
     const LATE: &str = "it has not ended within 800ms";
+
+    /// An error whose text panics.
+    #[derive(Debug)]
+    struct Mute;
+
+    impl fmt::Display for Mute {
+        fn fmt(&self, _: &mut fmt::Formatter<'_>) -> fmt::Result {
+            panic!("no steam")
+        }
+    }
+
+    impl std::error::Error for Mute {}
 
     async fn run(check: &Check) -> Outcome {
         check.run("engine", &Handle::current()).await
@@ -182,6 +196,7 @@ mod tests {
         check(task, Some("no answer: down")).await;
         let reason = Some("the check panicked: no steam");
         check(Check::blocking(|| panic!("no steam")), reason).await;
+        check(Check::task(async || Err(Mute.into())), reason).await;
         check(Check::task(async || panic!("no steam")), reason).await;
         check(Check::blocking(|| Ok(())), None).await;
         check(Check::task(async || Ok(())), None).await;

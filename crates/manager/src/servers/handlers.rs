@@ -7,7 +7,8 @@ use hyper::{Request, Response, StatusCode, header::AUTHORIZATION};
 use tokio::time::timeout;
 
 use crate::{
-    error::{chain, unwound},
+    error::chain,
+    panics::unwound,
     servers::{
         body::Limits,
         http::{self, Reply},
@@ -47,9 +48,11 @@ pub(super) async fn answer(handler: &OwnHandler, mut request: http::Request) -> 
         // A handler may print what it gets.
         parts.headers.remove(AUTHORIZATION);
         let request = Request::from_parts(parts, body);
-        match unwound(async { handler(request).await }).await {
+        // The text of its error is code of the author, too.
+        let handle = async { (handler(request).await).map_err(|error| chain(error.as_ref())) };
+        match unwound(handle).await {
             Ok(Ok(response)) => response,
-            Ok(Err(error)) => failed(&path, &chain(error.as_ref())),
+            Ok(Err(error)) => failed(&path, &error),
             Err(panic) => failed(&path, &format!("panic: {panic}")),
         }
     };

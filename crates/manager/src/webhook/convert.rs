@@ -1,22 +1,19 @@
 //! Answers conversion reviews: the API server asks for objects in another version.
 
-use std::{
-    panic::{AssertUnwindSafe, catch_unwind},
-    sync::Arc,
-};
+use std::sync::Arc;
 
 use hyper::StatusCode;
 use serde::Deserialize;
 use serde_json::{json, value::RawValue};
 
 use super::{
-    panic_handler::message,
     serve::{Call, Webhook},
     text::items,
     versions::Conversions,
 };
 use crate::{
     metrics::WebhookMetrics,
+    panics::caught,
     servers::{budget::Budget, http::Reply},
 };
 
@@ -61,12 +58,10 @@ fn answer(conversions: &Conversions, call: &Call) -> Reply {
         Ok(question) => question,
         Err(problem) => return Reply::text(StatusCode::BAD_REQUEST, format!("{problem}\n")),
     };
-    let converted = catch_unwind(AssertUnwindSafe(|| {
-        convert(conversions, &question, budget, metrics)
-    }));
-    let converted = converted.unwrap_or_else(|payload| {
+    let converted = caught(|| convert(conversions, &question, budget, metrics));
+    let converted = converted.unwrap_or_else(|panic| {
         metrics.conversion_panicked();
-        Err(format!("panic: {}", message(&*payload)))
+        Err(format!("panic: {panic}"))
     });
     let answer = converted.unwrap_or_else(|error| {
         if !budget.exceeded() {

@@ -1,8 +1,7 @@
 //! Runs the user's code and catches its panics.
 
 use super::rejection::Rejection;
-pub(super) use crate::error::panic_message as message;
-use crate::error::unwound;
+use crate::panics::unwound;
 
 /// Runs a webhook and turns a panic into a rejection. The values that it was changing are dropped.
 pub(super) async fn guarded<T>(

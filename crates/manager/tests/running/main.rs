@@ -10,6 +10,7 @@ mod everywhere;
 mod faults;
 mod lists;
 mod own;
+mod panics;
 mod predicates;
 mod priority;
 mod reads;

@@ -259,17 +259,26 @@ mod kraken {
 }
 
 #[tokio::test]
-async fn a_watch_that_panics_ends_the_leader_and_names_the_kind() {
+async fn an_object_whose_clone_panics_is_skipped_and_delays_no_other() {
     let api = FakeApi::new();
-    let text = "panic".to_owned();
-    api.put(&kraken::Kraken::new("a", kraken::KrakenSpec { text }));
+    for text in ["panic", "calm"] {
+        let text = text.to_owned();
+        api.put(&kraken::Kraken::new(
+            &text.clone(),
+            kraken::KrakenSpec { text },
+        ));
+    }
     let mut manager = manager(&api);
-    manager
-        .controller::<ConfigMap>("map")
-        .reads::<kraken::Kraken>()
-        .reconcile(async |_, _| Ok(Action::await_change()));
-    let ended = tokio::time::timeout(SOON, manager.run_until(std::future::pending())).await;
-    let error = ended.expect("it goes on").unwrap_err();
-    let expected = "the watch of Kraken.crew.example.com panicked: ";
-    assert!(error.to_string().starts_with(expected), "{error}");
+    let found = Said::default();
+    let finds = found.clone();
+    manager.controller::<kraken::Kraken>("kraken").reconcile(
+        move |kraken: Arc<kraken::Kraken>, _| {
+            finds.say(&kraken.spec.text);
+            async { Ok(Action::await_change()) }
+        },
+    );
+    let running = Running::start(manager);
+    found.heard("calm").await;
+    running.stop().await.unwrap();
+    assert_eq!(found.count("panic"), 0);
 }

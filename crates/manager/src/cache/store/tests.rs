@@ -24,7 +24,7 @@ fn cache(keys: &[&str]) -> (Cache<ConfigMap>, mpsc::UnboundedReceiver<String>) {
     let cache = Cache::new();
     for key in keys.iter().map(|key| Key::from(*key)) {
         let namespace = key.namespace().unwrap();
-        cache.set(&key, &object(namespace, key.name(), "1"));
+        cache.set(&key, &object(namespace, key.name(), "1").into());
     }
     let (sender, told) = mpsc::unbounded_channel();
     cache.on_change(move |change| {
@@ -44,8 +44,8 @@ fn cache(keys: &[&str]) -> (Cache<ConfigMap>, mpsc::UnboundedReceiver<String>) {
 #[test]
 fn changes_are_reported_with_the_old_and_the_new_object() {
     let (cache, mut told) = cache(&["ns/a"]);
-    cache.set(&"ns/a".into(), &object("ns", "a", "2"));
-    cache.set(&"ns/b".into(), &object("ns", "b", "3"));
+    cache.set(&"ns/a".into(), &object("ns", "a", "2").into());
+    cache.set(&"ns/b".into(), &object("ns", "b", "3").into());
     cache.remove(&"ns/a".into(), &ObjectMeta::default());
     cache.remove(&"ns/unknown".into(), &ObjectMeta::default());
     for change in ["ns/a 1 2", "ns/b none 3", "ns/a 2 none"] {
@@ -66,7 +66,7 @@ fn only_objects_found_when_the_cache_is_filled_are_initial() {
     };
     let set = |name: &str, version| {
         let key = Key::new(Some("ns"), name);
-        cache.set(&key, &object("ns", name, version));
+        cache.set(&key, &object("ns", name, version).into());
     };
     assert!(initial(&|| set("a", "1")));
     assert!(!initial(&|| set("a", "2")));
@@ -111,7 +111,7 @@ fn an_unreadable_object_is_reported_and_hidden_until_it_is_repaired() {
             .set_unreadable(&key, unreadable("3", "kind"))
             .is_some()
     );
-    assert!(cache.set(&key, &object("ns", "a", "4")));
+    assert!(cache.set(&key, &object("ns", "a", "4").into()));
     assert!(cache.unreadable(&key).is_none());
     for change in [
         "ns/a 1 none unreadable",
@@ -169,7 +169,7 @@ fn lists_are_sorted_by_key_with_any_selection() {
 #[test]
 fn relisting_an_unchanged_object_is_not_a_change() {
     let (cache, mut told) = cache(&["ns/a"]);
-    cache.set(&"ns/a".into(), &object("ns", "a", "1"));
+    cache.set(&"ns/a".into(), &object("ns", "a", "1").into());
     assert!(told.try_recv().is_err());
 }
 
@@ -193,7 +193,7 @@ fn the_lists_of_a_thousand_namespaces_take_about_as_long_as_one_of_all() {
     };
     let fill = |cache: &Cache<ConfigMap>, keys: &HashSet<Key>| {
         for key in keys {
-            cache.set(key, &ConfigMap::default());
+            cache.set(key, &ConfigMap::default().into());
         }
     };
     let (one, began) = (Cache::new(), std::time::Instant::now());

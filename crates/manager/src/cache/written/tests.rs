@@ -51,7 +51,7 @@ impl Test {
     }
 
     fn delivers(&self, uid: &str, version: &str) {
-        self.cache.set(&key(), &object(uid, version));
+        self.cache.set(&key(), &object(uid, version).into());
     }
 
     fn writes(&self, uid: &str, version: &str) {
@@ -256,11 +256,11 @@ async fn a_write_that_takes_an_object_out_of_the_selection_hides_it() {
     };
     test.writes("u", "2");
     test.shows("-");
-    test.cache.set(&key(), &labelled("3"));
+    test.cache.set(&key(), &labelled("3").into());
     test.writes("u", "4");
     test.shows("-");
     // Another writer has selected it again.
-    test.cache.set(&key(), &labelled("5"));
+    test.cache.set(&key(), &labelled("5").into());
     test.shows("5");
 }
 
