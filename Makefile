@@ -1,7 +1,7 @@
 # Targets for developers of kbr. `make` alone lists them.
 
 .DEFAULT_GOAL := help
-.PHONY: help build static check lint deny test test-release images soak bench demo book book-check pictures control-plane libfaketime promtool prometheus chromium buildah freeze pin bump-kubernetes update lock
+.PHONY: help build static check lint count deny test test-release images soak bench demo book book-check pictures control-plane libfaketime promtool prometheus chromium buildah freeze pin bump-kubernetes update lock
 
 help: ## Show this help
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -22,6 +22,9 @@ lint: ## Check formatting and run clippy
 # kbr-manager as projects without clap have it, and kbr-testing without `simulate`. With the other crates and a test that needs the features
 # of above, cargo checks no dependency again.
 	cargo clippy --workspace --exclude book --no-default-features --features kbr/faults --lib --test tidy --test fake -- -D warnings
+
+count: ## Count the lines and files of Rust without tests, by crate
+	@tests/count
 
 deny: target/tools/bin/cargo-deny ## Check the licenses, versions and sources of all dependencies
 	target/tools/bin/cargo-deny check licenses bans sources
