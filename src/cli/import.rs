@@ -5,6 +5,7 @@ mod files;
 mod messages;
 mod unclaimed;
 
+use std::collections::BTreeMap;
 use std::env;
 use std::path::{Path, PathBuf};
 
@@ -134,6 +135,8 @@ struct Imported {
     types: String,
     /// Each controller's file, with the Go file that it replaces.
     controllers: Vec<(String, Option<String>)>,
+    /// The Go files that are carried, each with the file of the first of its controllers, which has it as a comment.
+    carried: BTreeMap<String, String>,
     /// Kinds of other projects, whose crates are not known.
     external: Vec<GoResource>,
     /// Kinds of PROJECT that have neither a CRD nor code, such as those of configuration files.
@@ -147,6 +150,7 @@ impl Imported {
             intent,
             types: String::new(),
             controllers: Vec::new(),
+            carried: BTreeMap::new(),
             external: Vec::new(),
             undefined: Vec::new(),
         };
@@ -166,11 +170,8 @@ impl Imported {
         }
         let head = &imported.intent.project().head;
         let mut edits = carried::deployment(found, head);
-        let is_carried = |path: &str| {
-            let mut carried = imported.controllers.iter();
-            carried.any(|(_, go)| go.as_deref() == Some(path))
-        };
-        edits.extend(carried::others(&found.markers, is_carried));
+        let is_carried = |path: &str| imported.carried.contains_key(path);
+        edits.extend(carried::others(&found.permissions, is_carried));
         imported.intent.edit(edits);
         found
             .bundle
@@ -255,11 +256,17 @@ impl Imported {
     ) -> anyhow::Result<()> {
         let name = Some(name).filter(|name| !name.is_empty());
         let controller = controller::name(target, name, self.intent.project())?.value;
-        let reconciler = carried::reconciler(&found.reconcilers, &controller, &resource.group);
+        let reconciler = found.reconcilers.of(&controller, &resource.group);
         self.intent.add(Table::Controller(controller.clone()));
-        self.intent
-            .edit(carried::controller(&controller, reconciler, &found.markers));
-        let go = reconciler.map(|it| it.path.clone());
+        if let Some(reconciler) = reconciler {
+            self.intent.edit(match self.carried.get(&*reconciler.path) {
+                Some(first) => vec![carried::beside(&controller, first)],
+                None => carried::controller(&controller, reconciler, &found.permissions),
+            });
+            let path = reconciler.path.to_string();
+            self.carried.entry(path).or_insert(controller.path());
+        }
+        let go = reconciler.map(|it| it.path.to_string());
         self.controllers.push((controller.path(), go));
         Ok(())
     }
@@ -271,7 +278,7 @@ impl Imported {
         found: &Found,
     ) -> anyhow::Result<()> {
         let path = |wanted: bool, verb| {
-            let said = carried::webhook_path(&found.markers, &target, verb);
+            let said = carried::webhook_path(&found.webhooks, &target, verb);
             let path = || said.map_or_else(|| target.webhook_path(verb), str::to_owned);
             wanted.then(path).unwrap_or_default()
         };
@@ -290,7 +297,7 @@ impl Imported {
         problems.into_result()?;
         if webhook.admits() || !webhook.spokes.is_empty() {
             let head = &self.intent.project().head;
-            let edits = carried::webhook(&webhook, &found.markers, head);
+            let edits = carried::webhook(&webhook, &found.webhooks, head);
             self.intent.add(Table::Webhook(webhook));
             self.intent.edit(edits);
         }

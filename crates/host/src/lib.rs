@@ -12,3 +12,4 @@ pub mod output;
 pub mod owner;
 pub mod regular;
 pub mod signals;
+pub mod yaml;

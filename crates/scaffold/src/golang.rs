@@ -4,17 +4,22 @@ pub mod carried;
 mod catalog;
 mod manifests;
 mod project;
+mod reconcilers;
 mod source;
+mod webhooks;
 mod yaml;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::imported::{self, Definition};
 use kbr_host::diagnostic::Diagnostic;
+use kbr_host::yaml::Budget;
 
 pub use manifests::{Manager, Sample};
 pub use project::{GoProject, GoResource, GoWebhooks};
-pub use source::{Marker, Reconciler};
+pub use reconcilers::{Reconciler, Reconcilers};
+pub use source::Marker;
+pub use webhooks::Described;
 
 /// The files of a project by their paths, relative to its root, with `/` as the separator.
 pub type Files = BTreeMap<String, String>;
@@ -27,9 +32,11 @@ pub struct Found {
     /// The definitions in `config/crd`.
     pub definitions: Vec<Definition>,
     /// The reconcilers in its Go files.
-    pub reconcilers: Vec<Reconciler>,
-    /// The `+kubebuilder:rbac` and `+kubebuilder:webhook` comments of all Go files.
-    pub markers: Vec<Marker>,
+    pub reconcilers: Reconcilers,
+    /// The `+kubebuilder:rbac` comments of all Go files, sorted by their files.
+    pub permissions: Vec<Marker>,
+    /// The `+kubebuilder:webhook` comments of all Go files.
+    pub webhooks: Vec<Described>,
     /// The objects in `config/samples`.
     pub samples: Vec<Sample>,
     /// The Deployment in `config/manager`.
@@ -63,21 +70,33 @@ pub fn read(files: &Files) -> anyhow::Result<Found> {
             .help("pass the root of a project of kubebuilder or operator-sdk")
             .into());
     };
-    let project = project::parse(text)?;
+    let budget = &mut Budget::default();
+    let project = project::parse(text, budget)?;
     let sources: Vec<_> = files
         .iter()
         .filter(|(path, _)| has_extension(path, &["go"]) && !path.ends_with("_test.go"))
         .collect();
-    let definitions = definitions(files)?;
+    let definitions = definitions(files, budget);
+    let samples = manifests::samples(files, budget);
+    let manager = manifests::manager(files, budget);
+    let components = manifests::components(files, &project, budget);
+    let bundle = catalog::bundle(files, budget);
+    if budget.is_spent() {
+        return Err(too_large());
+    }
+    let definitions = definitions?;
     let mut left = manifests::left(files);
     left.retain(|path| !definitions.contains_key(path));
+    let mut reconcilers = Reconcilers::default();
+    for (path, text) in &sources {
+        reconcilers.add(path, text);
+    }
+    let (webhooks, permissions) = markers(&sources, &project)?;
     Ok(Found {
         definitions: definitions.into_values().collect(),
-        reconcilers: sources
-            .iter()
-            .flat_map(|(path, text)| source::reconcilers(path, text))
-            .collect(),
-        markers: markers(&sources, &project),
+        reconcilers,
+        permissions,
+        webhooks,
         lease: sources.iter().find_map(|(_, text)| source::lease(text)),
         field_owners: sources
             .iter()
@@ -89,30 +108,51 @@ pub fn read(files: &Files) -> anyhow::Result<Found> {
             .collect::<BTreeSet<_>>()
             .into_iter()
             .collect(),
-        samples: manifests::samples(files),
-        manager: manifests::manager(files),
-        components: manifests::components(files, &project),
+        samples,
+        manager,
+        components,
         image: files.get("Makefile").and_then(|text| image(text)),
-        bundle: catalog::bundle(files),
+        bundle,
         license: license(files),
         left,
         project,
     })
 }
 
-/// The markers of all Go files. Where a namespaced operator works is up to `config`, not to its code.
-fn markers(sources: &[(&String, &String)], project: &GoProject) -> Vec<Marker> {
+/// The error for YAML that exceeds the budget of a command.
+fn too_large() -> anyhow::Error {
+    let text = "its YAML has too many values, counted with those that aliases (`*name`) repeat";
+    Diagnostic::new(text)
+        .help("remove aliases and files that are not CRDs or samples below `config` from a copy of the project, and import that")
+        .into()
+}
+
+/// The webhooks and permissions of all Go files. Where a namespaced operator works is up to `config`, not to its code.
+fn markers(
+    sources: &[(&String, &String)],
+    project: &GoProject,
+) -> anyhow::Result<(Vec<Described>, Vec<Marker>)> {
     let markers = sources
         .iter()
         .flat_map(|(path, text)| source::markers(path, text));
-    let mut markers: Vec<_> = markers.collect();
+    let (webhooks, mut permissions): (Vec<_>, Vec<_>) =
+        markers.partition(|it| it.name == "webhook");
+    if webhooks.len() > project::MOST {
+        return Err(project::too_many(
+            "`+kubebuilder:webhook` comments",
+            webhooks.len(),
+        ));
+    }
     if project.namespaced {
         let argument = format!("namespace={}-system", project.project_name);
-        for marker in &mut markers {
+        for marker in &mut permissions {
             marker.remove(&argument);
         }
     }
-    markers
+    Ok((
+        webhooks.into_iter().map(Described::new).collect(),
+        permissions,
+    ))
 }
 
 fn has_extension(path: &str, extensions: &[&str]) -> bool {
@@ -121,29 +161,35 @@ fn has_extension(path: &str, extensions: &[&str]) -> bool {
 }
 
 /// The definitions that controller-gen wrote, by their files: in `bases`, or in another folder beside it.
-fn definitions(files: &Files) -> anyhow::Result<BTreeMap<String, Definition>> {
+fn definitions(files: &Files, budget: &mut Budget) -> anyhow::Result<BTreeMap<String, Definition>> {
     let all = files.range("config/crd/".to_owned().."config/crd0".to_owned());
     let all = all.filter(|(path, _)| has_extension(path, &["yaml", "yml"]));
     let (bases, others): (Vec<_>, Vec<_>) =
         all.partition(|(path, _)| path.starts_with("config/crd/bases/"));
     let mut found: BTreeMap<String, Definition> = BTreeMap::new();
+    let mut known = BTreeSet::new();
+    let kind = |it: &Definition| (it.group.clone(), it.kind.clone());
     for (path, text) in bases {
-        let definition = imported::read(text, None);
+        let definition = imported::read_within(text, None, budget);
         let definition = definition.map_err(|error| error.context(format!("`{path}`")))?;
+        known.insert(kind(&definition));
         found.insert(path.clone(), definition);
     }
     for (path, text) in others {
         // Patches are not whole definitions.
-        let Ok(definition) = imported::read(text, None) else {
+        let Ok(definition) = imported::read_within(text, None, budget) else {
             continue;
         };
-        let (group, kind) = (&definition.group, &definition.kind);
-        if !found
-            .values()
-            .any(|it| it.group == *group && it.kind == *kind)
-        {
+        if known.insert(kind(&definition)) {
             found.insert(path.clone(), definition);
         }
+    }
+    let versions = found.values().map(|it| it.versions.len()).sum();
+    if versions > project::MOST {
+        return Err(project::too_many(
+            "versions of kinds in `config/crd`",
+            versions,
+        ));
     }
     Ok(found)
 }

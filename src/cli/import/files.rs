@@ -54,7 +54,7 @@ fn folder(
         } else if kind.is_file() && is_read(&relative) {
             let text = regular::text(&path)
                 .with_context(|| format!("cannot read `{}`", path.display()))?;
-            let Some(rest) = left.checked_sub(text.len()) else {
+            let Some(rest) = left.checked_sub(relative.len() + text.len()) else {
                 bail!("the project has more than {} MiB of sources", MOST >> 20);
             };
             *left = rest;

@@ -1,35 +1,50 @@
 //! What the Go code has and PROJECT does not name.
 
-use super::Imported;
-use kbr_scaffold::golang::Found;
+use std::collections::BTreeSet;
 
-/// A sentence for each reconciler and webhook that is not taken over.
+use super::Imported;
+use kbr_scaffold::golang::{Found, Reconciler};
+
+/// A sentence for each Go file with reconcilers, and for each webhook, that is not taken over.
 pub fn notes(found: &Found, imported: &Imported) -> Vec<String> {
-    let is_taken = |path: &str| {
-        let mut taken = imported.controllers.iter();
-        taken.any(|(_, go)| go.as_deref() == Some(path))
-    };
     let mut notes = Vec::new();
-    for reconciler in found.reconcilers.iter().filter(|it| !is_taken(&it.path)) {
+    let files = found.reconcilers.all.chunk_by(|a, b| a.path == b.path);
+    for reconcilers in files.filter(|it| !imported.carried.contains_key(&*it[0].path)) {
         notes.push(format!(
-            "not taken over: the reconciler `{}` in `{}`, of which `PROJECT` names no controller; create one with `kbr create api --resource=false --controller`",
-            reconciler.receiver, reconciler.path
+            "not taken over: {} in `{}`, of which `PROJECT` names no controller; create one with `kbr create api --resource=false --controller`",
+            named(reconcilers), reconcilers[0].path
         ));
     }
-    let webhooks = || imported.intent.project().webhooks();
-    let markers = found.markers.iter().filter(|it| it.name == "webhook");
-    for marker in markers {
-        let Some(path) = marker.value("path") else {
-            continue;
-        };
-        if !webhooks().any(|it| it.defaulting == path || it.validation == path) {
+    let webhooks = imported.intent.project().webhooks();
+    let taken: BTreeSet<&str> = webhooks
+        .flat_map(|it| [it.defaulting.as_str(), it.validation.as_str()])
+        .collect();
+    for webhook in &found.webhooks {
+        let path = webhook.path.as_deref();
+        if let Some(path) = path.filter(|path| !taken.contains(path)) {
             notes.push(format!(
                 "not taken over: the webhook at `{path}` in `{}`, which `PROJECT` does not name; create it with `kbr create webhook`",
-                marker.path
+                webhook.marker.path
             ));
         }
     }
     notes
+}
+
+/// The first reconcilers of a file by their names, and the number of the others.
+fn named(reconcilers: &[Reconciler]) -> String {
+    const SHOWN: usize = 3;
+    let names = reconcilers.iter().take(SHOWN);
+    let names: Vec<_> = names.map(|it| format!("`{}`", it.receiver)).collect();
+    let word = if reconcilers.len() == 1 {
+        "reconciler"
+    } else {
+        "reconcilers"
+    };
+    match reconcilers.len().saturating_sub(SHOWN) {
+        0 => format!("the {word} {}", names.join(", ")),
+        others => format!("the {word} {} and {others} more", names.join(", ")),
+    }
 }
 
 /// What to do about a finalizer. A part of its name comes from another expression if it begins or ends like a part.

@@ -1,10 +1,11 @@
 //! What is found in a Go project -> edits of the files that kbr writes.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use super::{Found, Manager, Marker, Reconciler};
+use super::{Described, Found, Manager, Marker, Reconciler};
 use crate::blueprint::Edit;
 use crate::project::Head;
 use crate::resource::controller::Controller;
@@ -15,43 +16,18 @@ use crate::resource::webhook::{AdmissionKind, Webhook};
 const EVENTS: &str =
     "// +kbr:rbac:groups=events.k8s.io,resources=events,verbs=create;patch\n/// Registers";
 
-/// The reconciler of a controller: by the controller's name, by its kind, or by the kind that its file passes to `For`.
-pub fn reconciler<'a>(
-    found: &'a [Reconciler],
-    controller: &Controller,
-    group: &str,
-) -> Option<&'a Reconciler> {
-    let word = |text: &str| text.replace(['-', '_'], "").to_lowercase();
-    let named = |name: &str| format!("{}reconciler", word(name));
-    let wanted = [named(&controller.name), named(&controller.target.kind)];
-    let mut candidates: Vec<_> = wanted
-        .iter()
-        .flat_map(|name| found.iter().filter(move |it| word(&it.receiver) == *name))
-        .collect();
-    if candidates.is_empty() {
-        candidates = found
-            .iter()
-            .filter(|it| it.is_for(&controller.target.kind))
-            .collect();
-    }
-    // Two groups may have a kind of the same name, in folders of their own.
-    let in_group = candidates
-        .iter()
-        .find(|it| it.path.split('/').any(|folder| folder == group));
-    in_group.or(candidates.first()).copied()
-}
-
-/// Permissions and the Go source, in the file of a controller.
+/// Permissions and the Go source, in the file of a controller. `permissions` are all of the project, sorted by their files.
 pub fn controller(
     controller: &Controller,
-    reconciler: Option<&Reconciler>,
-    markers: &[Marker],
+    reconciler: &Reconciler,
+    permissions: &[Marker],
 ) -> Vec<Edit> {
-    let Some(reconciler) = reconciler else {
-        return Vec::new();
-    };
     let path = controller.path();
-    let lines: String = permissions(markers, |marker| marker.path == reconciler.path);
+    let start = permissions.partition_point(|it| it.path < reconciler.path);
+    let own = permissions[start..]
+        .iter()
+        .take_while(|it| it.path == reconciler.path);
+    let lines = lines(own);
     let (last, registers) = EVENTS.split_once('\n').unwrap_or_default();
     let source = format!(
         "\n// The reconciler in Go, to port step by step: `{}` of the project that this one was imported from.\n//\n{}",
@@ -64,9 +40,17 @@ pub fn controller(
     ]
 }
 
+/// Where the reconciler of a controller is, if its Go file and the permissions in it are already carried into `first`.
+pub fn beside(controller: &Controller, first: &str) -> Edit {
+    let text = format!(
+        "\n// The reconciler in Go is in the comment at the end of `{first}`, from the same file.\n"
+    );
+    Edit::append(&controller.path(), &text)
+}
+
 /// The permissions of the Go files that become no controller.
-pub fn others(markers: &[Marker], is_carried: impl Fn(&str) -> bool) -> Vec<Edit> {
-    let lines = permissions(markers, |marker| !is_carried(&marker.path));
+pub fn others(permissions: &[Marker], is_carried: impl Fn(&str) -> bool) -> Vec<Edit> {
+    let lines = lines(permissions.iter().filter(|it| !is_carried(&it.path)));
     if lines.is_empty() {
         return Vec::new();
     }
@@ -74,15 +58,13 @@ pub fn others(markers: &[Marker], is_carried: impl Fn(&str) -> bool) -> Vec<Edit
     vec![Edit::append("src/main.rs", &text)]
 }
 
-fn permissions(markers: &[Marker], belongs: impl Fn(&Marker) -> bool) -> String {
-    let mut lines: Vec<String> = Vec::new();
-    for marker in markers.iter().filter(|it| it.name == "rbac" && belongs(it)) {
-        let line = marker.line() + "\n";
-        if !lines.contains(&line) && !EVENTS.starts_with(&line) {
-            lines.push(line);
-        }
-    }
-    lines.concat()
+/// Each permission once.
+fn lines<'a>(permissions: impl Iterator<Item = &'a Marker>) -> String {
+    let mut seen = BTreeSet::new();
+    let lines = permissions.map(|marker| marker.line() + "\n");
+    lines
+        .filter(|line| !EVENTS.starts_with(line) && seen.insert(line.clone()))
+        .collect()
 }
 
 /// A source as a comment of Rust.
@@ -97,14 +79,13 @@ fn commented(text: &str) -> String {
 }
 
 /// How and when the API server calls the webhooks, as their comments in Go say it.
-pub fn webhook(webhook: &Webhook, markers: &[Marker], head: &Head) -> Vec<Edit> {
+pub fn webhook(webhook: &Webhook, described: &[Described], head: &Head) -> Vec<Edit> {
     let verbs = [
         (AdmissionKind::Mutate, &webhook.defaulting),
         (AdmissionKind::Validate, &webhook.validation),
     ];
     let edit = |(verb, path): (AdmissionKind, &String)| {
-        let at_path = |marker: &&Marker| marker.value("path") == Some(path);
-        let marker = of_webhooks(markers, verb).find(at_path)?;
+        let marker = &described.iter().find(|it| it.is_at(verb, path))?.marker;
         let ours = webhook.marker(verb, path, &head.namespace(), &head.manager_id());
         Some(Edit::replace(&webhook.path(), &ours, &marker.line()))
     };
@@ -114,39 +95,12 @@ pub fn webhook(webhook: &Webhook, markers: &[Marker], head: &Head) -> Vec<Edit> 
 
 /// The path of a webhook of this kind, as its comment in Go says it.
 pub fn webhook_path<'a>(
-    markers: &'a [Marker],
+    described: &'a [Described],
     target: &Target,
     verb: AdmissionKind,
 ) -> Option<&'a str> {
-    let is_group = |group: &String| {
-        *group == target.full_group || (group == "core" && target.full_group.is_empty())
-    };
-    let mut of_kind = of_webhooks(markers, verb).filter(|marker| {
-        list(marker, "resources").contains(&target.plural)
-            && list(marker, "groups").iter().any(is_group)
-            && list(marker, "versions").contains(&target.version)
-    });
-    of_kind.next()?.value("path")
-}
-
-/// The comments about webhooks that mutate, or that validate.
-fn of_webhooks(markers: &[Marker], verb: AdmissionKind) -> impl Iterator<Item = &Marker> {
-    let mutating = match verb {
-        AdmissionKind::Mutate => "true",
-        AdmissionKind::Validate => "false",
-    };
-    markers
-        .iter()
-        .filter(move |it| it.name == "webhook" && it.value("mutating") == Some(mutating))
-}
-
-/// `create;update` as its parts.
-fn list(marker: &Marker, key: &str) -> Vec<String> {
-    let value = marker.value(key).unwrap_or_default();
-    value
-        .split(';')
-        .map(|it| it.trim_matches('"').to_owned())
-        .collect()
+    let found = described.iter().find(|it| it.is_of(target, verb))?;
+    found.path.as_deref()
 }
 
 /// The Deployment, the Lease and the image.

@@ -1,5 +1,6 @@
 //! What a catalogue shows of an operator: the base that operator-sdk keeps in `config/manifests` -> `[bundle]` of PROJECT.
 
+use kbr_host::yaml::Budget;
 use serde_json::Value;
 use toml::Table;
 
@@ -15,10 +16,10 @@ const PLACEHOLDERS: [&str; 5] = [
 ];
 
 /// The text of `[bundle]`; `None` if the project has no base, or its user has said nothing in it.
-pub fn bundle(files: &Files) -> Option<String> {
+pub fn bundle(files: &Files, budget: &mut Budget) -> Option<String> {
     let folder =
         files.range("config/manifests/bases/".to_owned().."config/manifests/bases0".to_owned());
-    let mut documents = folder.flat_map(|(_, text)| yaml::documents(text));
+    let mut documents = folder.flat_map(|(_, text)| yaml::documents(text, budget));
     let base = documents.find(|it| it["kind"] == "ClusterServiceVersion")?;
     let table = table(&base);
     if table.is_empty() {
@@ -92,7 +93,7 @@ mod tests {
         let base = format!(
             "kind: ClusterServiceVersion\nmetadata:\n  annotations: {{categories: 'Sea, Crew'}}\nspec:\n{spec}"
         );
-        bundle(&[(PATH.to_owned(), base)].into())
+        bundle(&[(PATH.to_owned(), base)].into(), &mut Budget::default())
     }
 
     #[test]
@@ -126,7 +127,9 @@ mod tests {
     fn placeholders_are_left_out() {
         let base = "kind: ClusterServiceVersion\nspec:\n  description: Captains description. TODO.\n  provider: {name: Provider Name}\n  \
                     maintainers: [{name: Maintainer Name, email: your@email.com}]\n  icon: [{base64data: '', mediatype: ''}]\n";
-        assert_eq!(bundle(&[(PATH.to_owned(), base.to_owned())].into()), None);
-        assert_eq!(bundle(&Files::new()), None);
+        let budget = &mut Budget::default();
+        let files = [(PATH.to_owned(), base.to_owned())].into();
+        assert_eq!(bundle(&files, budget), None);
+        assert_eq!(bundle(&Files::new(), budget), None);
     }
 }

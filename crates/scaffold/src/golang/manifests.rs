@@ -1,5 +1,6 @@
 //! What `config` of a Go project has.
 
+use kbr_host::yaml::Budget;
 use serde_json::Value;
 
 use super::{Files, GoProject, source, yaml};
@@ -33,10 +34,10 @@ pub struct Manager {
 }
 
 /// The objects in `config/samples`, one for each file.
-pub fn samples(files: &Files) -> Vec<Sample> {
+pub fn samples(files: &Files, budget: &mut Budget) -> Vec<Sample> {
     let folder = files.range("config/samples/".to_owned().."config/samples0".to_owned());
     let sample = |(_, text): (&String, &String)| {
-        let documents = yaml::documents(text);
+        let documents = yaml::documents(text, budget);
         let [object] = &documents[..] else {
             return None;
         };
@@ -72,9 +73,10 @@ fn is_usual(resources: &Value) -> bool {
 }
 
 /// The Deployment in `config/manager/manager.yaml`.
-pub fn manager(files: &Files) -> Manager {
+pub fn manager(files: &Files, budget: &mut Budget) -> Manager {
     let text = files.get("config/manager/manager.yaml");
-    let documents = text.map(|text| yaml::documents(text)).unwrap_or_default();
+    let documents = text.map(|text| yaml::documents(text, budget));
+    let documents = documents.unwrap_or_default();
     let Some(deployment) = documents.iter().find(|it| it["kind"] == "Deployment") else {
         return Manager::default();
     };
@@ -116,9 +118,10 @@ fn container(pod: &Value) -> &Value {
 }
 
 /// What `config/default` of both has as a component, or leaves out.
-pub fn components(files: &Files, project: &GoProject) -> Vec<&'static str> {
+pub fn components(files: &Files, project: &GoProject, budget: &mut Budget) -> Vec<&'static str> {
     let text = files.get("config/default/kustomization.yaml");
-    let documents = text.map(|text| yaml::documents(text)).unwrap_or_default();
+    let documents = text.map(|text| yaml::documents(text, budget));
+    let documents = documents.unwrap_or_default();
     let includes = |name: &str| {
         let lists = documents
             .iter()

@@ -5,6 +5,7 @@ use serde::Deserialize;
 use super::yaml;
 use crate::imported::Definition;
 use kbr_host::diagnostic::Diagnostic;
+use kbr_host::yaml::Budget;
 
 /// A PROJECT file. Keys that kbr does not need are ignored.
 #[derive(Debug, Default, PartialEq, Deserialize)]
@@ -97,6 +98,11 @@ impl GoResource {
         }
     }
 
+    /// How many tables its controllers and webhooks become, at least one for the resource itself.
+    fn tables(&self) -> usize {
+        self.controllers.len().max(1) + usize::from(self.webhooks.is_some())
+    }
+
     /// The names of its controllers; empty for the default one.
     pub fn controller_names(&self) -> Vec<String> {
         let names: Vec<_> = self.controllers.iter().map(|it| it.name.clone()).collect();
@@ -108,12 +114,22 @@ impl GoResource {
     }
 }
 
+/// The most kinds, and the most controllers and webhooks, of a project: each becomes a table of PROJECT, and is compared with all others.
+pub const MOST: usize = 1000;
+
+/// The error for a project with more than [`MOST`] of something.
+pub fn too_many(what: &str, found: usize) -> anyhow::Error {
+    let text = format!("it has {found} {what}, but an import takes at most {MOST}");
+    let help = "remove some from a copy of the project, import that, and create the others in the new project with `kbr create`";
+    Diagnostic::new(text).help(help).into()
+}
+
 /// Reads the text of PROJECT.
 ///
 /// # Errors
 /// It is broken, of another version, or of a project that is not in Go.
-pub fn parse(text: &str) -> anyhow::Result<GoProject> {
-    let project: GoProject = serde_saphyr::from_str(text).map_err(|error| {
+pub fn parse(text: &str, budget: &mut Budget) -> anyhow::Result<GoProject> {
+    let project: GoProject = budget.document(text).map_err(|error| {
         let error = error.to_string();
         Diagnostic::new("`PROJECT` is not one of kubebuilder")
             .details(error.lines().next().unwrap_or_default())
@@ -125,6 +141,10 @@ pub fn parse(text: &str) -> anyhow::Result<GoProject> {
         );
         let help = "upgrade the project with kubebuilder first: https://kubebuilder.io/migrations";
         return Err(Diagnostic::new(text).help(help).into());
+    }
+    let tables = project.resources.iter().map(GoResource::tables).sum();
+    if tables > MOST {
+        return Err(too_many("controllers and webhooks", tables));
     }
     if project.layout.is_empty() {
         return Err(Diagnostic::new("`PROJECT` has no `layout`")

@@ -1,34 +1,14 @@
 //! What Go files say. They are read line by line, in the form that gofmt gives them.
 
+use std::rc::Rc;
+
 use crate::resource::names;
-
-/// The type that implements a reconciler, with its file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reconciler {
-    /// `CaptainReconciler`.
-    pub receiver: String,
-    /// `internal/controller/captain_controller.go`.
-    pub path: String,
-    /// The text of the file.
-    pub text: String,
-}
-
-impl Reconciler {
-    /// Whether its file has a controller for `kind`: `For(&crewv1.Captain{})`.
-    pub fn is_for(&self, kind: &str) -> bool {
-        let mut calls = self.text.split("For(&").skip(1);
-        calls.any(|call| {
-            let ty = call.split('{').next().unwrap_or_default();
-            ty.rsplit('.').next() == Some(kind)
-        })
-    }
-}
 
 /// A comment from which controller-gen generates a manifest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Marker {
     /// Its file.
-    pub path: String,
+    pub path: Rc<str>,
     /// `rbac` or `webhook`.
     pub name: String,
     /// `groups=apps,resources=deployments,verbs=get`.
@@ -60,31 +40,14 @@ impl Marker {
     }
 }
 
-/// The reconcilers in a file: `func (r *CaptainReconciler) Reconcile(`.
-pub fn reconcilers(path: &str, text: &str) -> Vec<Reconciler> {
-    let receiver = |line: &str| {
-        let (receiver, rest) = line.strip_prefix("func (")?.split_once(") ")?;
-        let (_, kind) = receiver.rsplit_once(' ').unwrap_or(("", receiver));
-        rest.starts_with("Reconcile(")
-            .then(|| kind.trim_start_matches('*').to_owned())
-    };
-    let found = text.lines().filter_map(receiver);
-    found
-        .map(|receiver| Reconciler {
-            receiver,
-            path: path.to_owned(),
-            text: text.to_owned(),
-        })
-        .collect()
-}
-
 /// The markers in a file. Those that the generator of the types reads are part of the CRD.
 pub fn markers(path: &str, text: &str) -> Vec<Marker> {
+    let path: Rc<str> = path.into();
     let marker = |line: &str| {
         let comment = line.trim().strip_prefix("//")?.trim_start();
         let (name, arguments) = comment.strip_prefix("+kubebuilder:")?.split_once(':')?;
         ["rbac", "webhook"].contains(&name).then(|| Marker {
-            path: path.to_owned(),
+            path: path.clone(),
             name: name.to_owned(),
             arguments: arguments.trim().to_owned(),
         })

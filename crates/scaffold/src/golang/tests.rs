@@ -20,7 +20,7 @@ fn groups_have_the_domain_of_their_resource() {
 #[test]
 fn a_project_has_the_controllers_that_old_and_new_releases_record() {
     let text = "version: '3'\nlayout: go.kubebuilder.io/v3\nresources:\n- kind: A\n  controller: true\n- kind: B\n  controllers: [{name: b}, {name: b-backup}]\n- kind: C\n";
-    let project = project::parse(text).unwrap();
+    let project = project::parse(text, &mut Budget::default()).unwrap();
     let names: Vec<_> = project
         .resources
         .iter()
@@ -32,7 +32,12 @@ fn a_project_has_the_controllers_that_old_and_new_releases_record() {
 
 #[test]
 fn projects_of_other_languages_and_versions_are_refused_with_the_cure() {
-    let refused = |text: &str| format!("{:#}", project::parse(text).unwrap_err());
+    let refused = |text: &str| {
+        format!(
+            "{:#}",
+            project::parse(text, &mut Budget::default()).unwrap_err()
+        )
+    };
     let ansible = refused("version: '3'\nlayout: [ansible.sdk.operatorframework.io/v1]\n");
     assert!(
         ansible.contains("not in Go") && ansible.contains("--from-crd"),
@@ -47,8 +52,13 @@ fn projects_of_other_languages_and_versions_are_refused_with_the_cure() {
 #[test]
 fn go_files_say_who_reconciles_and_what_they_need() {
     let text = "// +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get\n// +kubebuilder:object:root=true\nconst captainFinalizer = \"crew.example.com/ship\"\nvar finalizers = 3\n\tLeaderElectionID:       \"3f.example.com\",\nfunc (r *CaptainReconciler) Reconcile(ctx context.Context) {}\nfunc (CaptainReconciler) Reconcile(\nfunc (r *Other) Reset() {}\n";
-    let reconcilers = source::reconcilers("a.go", text);
-    let names: Vec<_> = reconcilers.iter().map(|it| it.receiver.as_str()).collect();
+    let mut reconcilers = Reconcilers::default();
+    reconcilers.add("a.go", text);
+    let names: Vec<_> = reconcilers
+        .all
+        .iter()
+        .map(|it| it.receiver.as_str())
+        .collect();
     assert_eq!(names, ["CaptainReconciler", "CaptainReconciler"]);
     let markers = source::markers("a.go", text);
     assert_eq!(markers.len(), 1);
@@ -68,7 +78,7 @@ fn resources_of_kubebuilder_itself_are_no_choice_of_the_user() {
             "kind: Deployment\nspec:\n  replicas: 1\n  template:\n    spec:\n      containers:\n      - name: manager\n        args: [--leader-elect, --metrics-bind-address=:8443, --tide=high]\n        resources:\n          limits: {{cpu: 500m, memory: {limit}}}\n          requests: {{cpu: 10m, memory: 64Mi}}\n"
         );
         let files = Files::from([("config/manager/manager.yaml".to_owned(), text)]);
-        manifests::manager(&files)
+        manifests::manager(&files, &mut Budget::default())
     };
     assert_eq!(manager("128Mi").resources, None);
     assert_eq!(manager("128Mi").flags, ["--tide=high"]);
@@ -116,7 +126,7 @@ fn components_of_the_project_in_go_stay_switched_on() {
             namespaced,
             ..GoProject::default()
         };
-        manifests::components(&Files::from([(path, text)]), &project)
+        manifests::components(&[(path, text)].into(), &project, &mut Budget::default())
     };
     assert_eq!(components("", false), [""; 0]);
     assert_eq!(components("- ../prometheus\n", false), ["prometheus"]);

@@ -1,5 +1,6 @@
 //! YAML as Go projects have it.
 
+use kbr_host::yaml::Budget;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
@@ -18,6 +19,6 @@ pub fn one_or_more<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D:
 }
 
 /// The documents of a file; none if it is not YAML.
-pub fn documents(text: &str) -> Vec<Value> {
-    serde_saphyr::from_multiple::<Value>(text).unwrap_or_default()
+pub fn documents(text: &str, budget: &mut Budget) -> Vec<Value> {
+    budget.documents(text).unwrap_or_default()
 }

@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
-use super::collect::{Groups, Use};
+use super::collect::{Groups, Path, Use};
 use super::defaults;
 use super::functions;
 use super::keyword::is_open;
 use super::known::Known;
-use super::model::{Body, Field, Model, Ty, TypeDef};
-use super::names;
+use super::model::{self, Body, Field, Model, Ty, TypeDef};
+use super::names::{self, Taken};
 use super::node::{Node, node};
 use super::predict::{self, overlay, predict};
 use super::shield;
@@ -86,22 +86,21 @@ const VAGUE: &[&str] = &[
 ];
 
 /// The types of a version of `kind`.
-pub fn build(kind: &str, groups: &Groups) -> Model {
+pub fn build<'a>(kind: &str, groups: &'a Groups<'a>) -> Model<'a> {
     let mut model = Model {
         imported: functions::imported(kind, groups),
         ..Model::default()
     };
     let names = type_names(kind, groups, &model.imported);
     for (group, name) in groups.all.iter().zip(names) {
-        let mut schema = group.schema.as_object().cloned().unwrap_or_default();
-        if group.name.is_none() {
-            schema = super::node::core(group.schema);
-            schema.extend(group.rest.clone());
-        }
-        let mut docs = schema
-            .get("description")
-            .and_then(Value::as_str)
-            .map(str::to_owned);
+        let schema = if group.name.is_none() {
+            let core = super::node::core_keywords(group.schema);
+            model::keywords(core.chain(&group.rest))
+        } else {
+            model::keywords(group.schema.as_object().into_iter().flatten())
+        };
+        let docs = schema.get("description").and_then(|it| it.as_str());
+        let mut docs = docs.map(str::to_owned);
         let mut body = body(group.schema, groups);
         let mut overlay = overlay(&schema, &predict::container(&body, &schema));
         if name == format!("{kind}Fields") {
@@ -127,43 +126,35 @@ pub fn build(kind: &str, groups: &Groups) -> Model {
 }
 
 fn type_names(kind: &str, groups: &Groups, imported: &[&Known]) -> Vec<String> {
-    let mut taken: BTreeSet<String> = TAKEN.iter().map(|&name| name.to_owned()).collect();
-    taken.extend(imported.iter().map(|known| known.name().to_owned()));
-    taken.insert(kind.to_owned());
-    taken.extend(groups.all.iter().filter_map(|group| group.name.clone()));
+    let imported = imported.iter().map(|known| known.name());
+    let fixed = groups.all.iter().filter_map(|group| group.name.as_deref());
+    let taken = TAKEN.iter().copied().chain(imported).chain(fixed);
+    let mut taken = Taken::of(taken.chain([kind]));
     let names = groups.all.iter().map(|group| {
-        group.name.clone().unwrap_or_else(|| {
-            let (name, is_free) = short_name(kind, &group.path, &taken);
-            if is_free {
-                taken.insert(name.clone());
-                return name;
-            }
-            names::unique(name, &mut taken)
-        })
+        let short = || short_name(kind, &group.path, &taken);
+        let name = group.name.clone().ok_or_else(short);
+        name.unwrap_or_else(|short| taken.unique(short))
     });
     names.collect()
 }
 
-/// The shortest free name from the end of a path, and whether it is free.
-fn short_name(kind: &str, path: &[String], taken: &BTreeSet<String>) -> (String, bool) {
-    let mut words: Vec<String> = vec![kind.to_owned()];
-    words.extend(
-        path.iter()
-            .skip(1)
-            .map(|name| names::pascal(&names::singular(name))),
-    );
+/// The shortest free name from the end of a path; one that is taken if none is free.
+fn short_name(kind: &str, path: &Path, taken: &Taken) -> String {
+    let fields = path
+        .upwards()
+        .map(|name| names::pascal(&names::singular(name)));
     let mut name = String::new();
-    for word in words.iter().rev() {
+    for word in fields.chain([kind.to_owned()]) {
         if word.is_empty() || name.starts_with(word.as_str()) && !name.is_empty() {
             continue;
         }
-        name = format!("{word}{name}");
+        name.insert_str(0, &word);
         let is_name = name.starts_with(|first: char| first.is_ascii_alphabetic());
         if is_name && !taken.contains(&name) && !VAGUE.contains(&name.as_str()) {
-            return (name, true);
+            break;
         }
     }
-    (name, false)
+    name
 }
 
 fn body(schema: &Value, groups: &Groups) -> Body {
@@ -175,25 +166,25 @@ fn body(schema: &Value, groups: &Groups) -> Body {
             .collect();
         return Body::Enum(names::variants(&values).into_iter().zip(values).collect());
     }
-    let mut taken = BTreeSet::new();
+    let mut taken = Taken::default();
     let is_struct = matches!(node(schema), Node::Struct | Node::Known(_));
     let properties = schema["properties"].as_object().filter(|_| is_struct);
-    let fields = properties.into_iter().flatten().map(|(name, property)| {
-        let required = schema["required"]
-            .as_array()
-            .is_some_and(|all| all.contains(&json!(name)));
-        Field {
-            ident: names::unique(names::field(name), &mut taken),
+    let required = schema["required"].as_array().into_iter().flatten();
+    let required: BTreeSet<&str> = required.filter_map(Value::as_str).collect();
+    let fields = properties
+        .into_iter()
+        .flatten()
+        .map(|(name, property)| Field {
+            ident: taken.unique(names::field(name)),
             name: name.clone(),
             ty: ty(property, Use::Field, groups),
-            required,
+            required: required.contains(name.as_str()),
             nullable: property["nullable"] == json!(true),
             docs: property["description"].as_str().map(str::to_owned),
             overlay: Map::new(),
             function: None,
             default: None,
-        }
-    });
+        });
     Body::Struct {
         fields: fields.collect(),
         open: is_open(schema) || !is_struct,
@@ -229,16 +220,14 @@ fn ty(schema: &Value, at: Use, groups: &Groups) -> Ty {
     }
 }
 
-fn field_overlays(at: usize, groups: &Groups, model: &mut Model) {
+fn field_overlays<'a>(at: usize, groups: &'a Groups<'a>, model: &mut Model<'a>) {
     let properties = &groups.all[at].schema["properties"];
     let overlays: Vec<Map<String, Value>> = match &model.types[at].body {
         Body::Struct { fields, .. } => fields
             .iter()
             .map(|field| {
-                let wanted = properties[&field.name]
-                    .as_object()
-                    .cloned()
-                    .unwrap_or_default();
+                let wanted = properties[&field.name].as_object().into_iter().flatten();
+                let wanted = model::keywords(wanted);
                 let mut overlay = overlay(&wanted, &predict(&field.ty, model));
                 if !field.required
                     && wanted.contains_key("x-kubernetes-int-or-string")

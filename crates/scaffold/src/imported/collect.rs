@@ -1,10 +1,11 @@
 //! A schema -> the groups of equal structures in it, each of which becomes one type.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::rc::Rc;
 
 use serde_json::{Map, Value};
 
-use super::node::{Node, core, node, rest};
+use super::node::{Key, Node, core, key, node, rest};
 
 /// Where a node is used: a field has its own documentation and rules; in a list or a map, only the type can have them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,13 +14,51 @@ pub enum Use {
     Item,
 }
 
+/// The names of the fields that lead to a node, the last first. Nodes share those around them: they are not copied for each.
+#[derive(Clone, Debug)]
+pub struct Path<'a> {
+    name: &'a str,
+    above: Option<Rc<Path<'a>>>,
+}
+
+impl<'a> Path<'a> {
+    fn below(self: &Rc<Self>, name: &'a str) -> Rc<Self> {
+        let above = Some(self.clone());
+        Rc::new(Path { name, above })
+    }
+
+    /// The names, without the root's.
+    pub fn upwards(&self) -> impl Iterator<Item = &'a str> {
+        let steps = std::iter::successors(Some(self), |step| step.above.as_deref());
+        steps
+            .filter(|step| step.above.is_some())
+            .map(|step| step.name)
+    }
+
+    /// `spec.pools.selector`: the end of it, if it is longer than a note should repeat for each of many fields.
+    pub fn shown(&self) -> String {
+        const LONGEST: usize = 500;
+        let steps = std::iter::successors(Some(self), |step| step.above.as_deref());
+        let mut left = LONGEST;
+        let names = steps.map_while(|step| {
+            let cut = step.name.len().saturating_sub(left);
+            let end = &step.name[step.name.ceil_char_boundary(cut)..];
+            left -= end.len();
+            (left > 0).then_some(end)
+        });
+        let mut names: Vec<&str> = names.collect();
+        names.reverse();
+        names.join(".").trim_start_matches('.').to_owned()
+    }
+}
+
 /// Structures that become one type.
 #[derive(Debug)]
 pub struct Group<'a> {
     /// The first node, nearest to the root.
     pub schema: &'a Value,
     /// The names of the fields that lead to it, after `spec` or `status`.
-    pub path: Vec<String>,
+    pub path: Rc<Path<'a>>,
     /// What the schema of the type contains apart from its core.
     pub rest: Map<String, Value>,
     /// The fixed name, of `spec` and `status`.
@@ -30,20 +69,22 @@ pub struct Group<'a> {
 #[derive(Debug, Default)]
 pub struct Groups<'a> {
     pub all: Vec<Group<'a>>,
-    /// The core of structures, and their groups.
-    index: BTreeMap<String, Vec<usize>>,
+    /// The core of structures, and the first group of each.
+    index: BTreeMap<Key, usize>,
+    /// The same for core and rest together.
+    exact: BTreeMap<(Key, Key), usize>,
 }
 
 /// The structures that are fields, by their core.
 #[derive(Default)]
 struct Fields<'a> {
-    uses: BTreeMap<String, Vec<Pending<'a>>>,
-    order: Vec<String>,
+    uses: BTreeMap<Key, Vec<Pending<'a>>>,
+    order: Vec<Key>,
 }
 
 impl<'a> Fields<'a> {
-    fn add(&mut self, key: String, next: Pending<'a>) {
-        let uses = self.uses.entry(key.clone()).or_default();
+    fn add(&mut self, key: Key, next: Pending<'a>) {
+        let uses = self.uses.entry(key).or_default();
         if uses.is_empty() {
             self.order.push(key);
         }
@@ -53,7 +94,7 @@ impl<'a> Fields<'a> {
 
 struct Pending<'a> {
     schema: &'a Value,
-    path: Vec<String>,
+    path: Rc<Path<'a>>,
     at: Use,
 }
 
@@ -63,13 +104,17 @@ impl<'a> Groups<'a> {
         let mut groups = Groups::default();
         let mut pending = VecDeque::new();
         for (name, schema) in roots {
+            let path = Rc::new(Path {
+                name: origin(name),
+                above: None,
+            });
+            pending.extend(children(schema, &path));
             groups.all.push(Group {
                 schema,
-                path: vec![origin(name)],
+                path,
                 rest: rest(schema),
                 name: Some(name.clone()),
             });
-            pending.extend(children(schema, &[origin(name)]));
         }
         let mut fields = Fields::default();
         while let Some(next) = pending.pop_front() {
@@ -81,7 +126,7 @@ impl<'a> Groups<'a> {
                     continue;
                 }
             }
-            let key = key(next.schema);
+            let key = core(next.schema);
             if !groups.index.contains_key(&key) && !fields.uses.contains_key(&key) {
                 pending.extend(children(next.schema, &next.path));
             }
@@ -114,16 +159,19 @@ impl<'a> Groups<'a> {
         }
     }
 
-    fn add(&mut self, key: String, group: Group<'a>) {
-        self.index.entry(key).or_default().push(self.all.len());
+    fn add(&mut self, core: Key, group: Group<'a>) {
+        let at = self.all.len();
+        self.index.entry(core).or_insert(at);
+        self.exact
+            .entry((core, key(group.rest.iter())))
+            .or_insert(at);
         self.all.push(group);
     }
 
     /// Structures in lists and maps are one type only if nothing of their schemas differs.
-    fn item(&mut self, key: String, next: &Pending<'a>) {
+    fn item(&mut self, core: Key, next: &Pending<'a>) {
         let rest = rest(next.schema);
-        let mut known = self.index.get(&key).into_iter().flatten();
-        if known.any(|&at| self.all[at].rest == rest) {
+        if self.exact.contains_key(&(core, key(rest.iter()))) {
             return;
         }
         let group = Group {
@@ -132,34 +180,23 @@ impl<'a> Groups<'a> {
             rest,
             name: None,
         };
-        self.add(key, group);
+        self.add(core, group);
     }
 
     /// The group of a node.
     pub fn find(&self, schema: &Value, at: Use) -> Option<usize> {
-        let candidates = self.index.get(&key(schema))?;
-        let equal = |&&at: &&usize| self.all[at].rest == rest(schema);
-        match at {
-            Use::Field => candidates
-                .iter()
-                .find(equal)
-                .or(candidates.first())
-                .copied(),
-            Use::Item => candidates.iter().find(equal).copied(),
-        }
+        let core = core(schema);
+        let exact = self.exact.get(&(core, key(rest(schema).iter())));
+        let any = || self.index.get(&core).filter(|_| at == Use::Field);
+        exact.or_else(any).copied()
     }
 }
 
 /// The field of the object that a type with a fixed name is for; empty for all fields.
-fn origin(name: &str) -> String {
-    let origin = ["Spec", "Status"]
-        .into_iter()
-        .find(|end| name.ends_with(end));
-    origin.unwrap_or_default().to_lowercase()
-}
-
-fn key(schema: &Value) -> String {
-    Value::Object(core(schema)).to_string()
+fn origin(name: &str) -> &'static str {
+    let origins = [("Spec", "spec"), ("Status", "status")];
+    let mut origins = origins.iter().filter(|(end, _)| name.ends_with(end));
+    origins.next().map_or("", |(_, origin)| origin)
 }
 
 /// What all uses of a type say, without what belongs to a field.
@@ -176,11 +213,11 @@ fn common(uses: &[Pending]) -> Map<String, Value> {
 }
 
 /// The nodes below `schema` that can be types.
-fn children<'a>(schema: &'a Value, path: &[String]) -> Vec<Pending<'a>> {
+fn children<'a>(schema: &'a Value, path: &Rc<Path<'a>>) -> Vec<Pending<'a>> {
     let below = |schema, at| {
         vec![Pending {
             schema,
-            path: path.to_vec(),
+            path: path.clone(),
             at,
         }]
     };
@@ -189,13 +226,10 @@ fn children<'a>(schema: &'a Value, path: &[String]) -> Vec<Pending<'a>> {
         Node::Map(values) => below(values, Use::Item),
         Node::Struct | Node::Known(_) => {
             let fields = schema["properties"].as_object().into_iter().flatten();
-            let pending = fields.map(|(name, schema)| {
-                let path = path.iter().chain([name]).cloned().collect();
-                Pending {
-                    schema,
-                    path,
-                    at: Use::Field,
-                }
+            let pending = fields.map(|(name, schema)| Pending {
+                schema,
+                path: path.below(name),
+                at: Use::Field,
             });
             pending.collect()
         }

@@ -1,19 +1,21 @@
 //! Values of required fields with a default, as functions of the file: an object may lack them until the API server has seen it.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use serde_json::Value;
 
 use super::collect::Groups;
 use super::model::{Body, DefaultFunction, Model, Ty, TypeDef};
-use super::names;
+use super::names::Taken;
 use super::text::{self, literal};
 
 /// Adds a function for each different default of a required field whose type can express it.
 pub fn add(groups: &Groups, model: &mut Model) {
-    let functions = model.functions.iter().map(|(name, _)| name.clone());
-    let mut taken: BTreeSet<String> = functions.collect();
-    let mut defaults: Vec<DefaultFunction> = Vec::new();
+    let functions = model.functions.iter().map(|(name, _)| name.as_str());
+    let mut defaults = Defaults {
+        taken: Taken::of(functions),
+        ..Defaults::default()
+    };
     for (at, group) in groups.all.iter().enumerate() {
         let schemas = &group.schema["properties"];
         let names: Vec<Option<String>> = match &model.types[at].body {
@@ -25,7 +27,7 @@ pub fn add(groups: &Groups, model: &mut Model) {
                     let (ty, value) =
                         value(&field.ty, default, &model.types).filter(|_| is_read)?;
                     let name = format!("default_{}", field.ident.trim_end_matches('_'));
-                    Some(named(name, ty, value, &mut defaults, &mut taken))
+                    Some(defaults.named(name, ty, value))
                 })
                 .collect(),
             Body::Enum(_) => continue,
@@ -36,32 +38,34 @@ pub fn add(groups: &Groups, model: &mut Model) {
             }
         }
     }
-    model.defaults = defaults;
+    model.defaults = defaults.all;
 }
 
-/// The function with this value, which fields of the same name share.
-fn named(
-    name: String,
-    ty: String,
-    value: String,
-    defaults: &mut Vec<DefaultFunction>,
-    taken: &mut BTreeSet<String>,
-) -> String {
-    let is_same = |known: &&DefaultFunction| {
-        let rest = known.name.strip_prefix(name.as_str());
-        let is_numbered = rest.is_some_and(|rest| rest.chars().all(|digit| digit.is_ascii_digit()));
-        is_numbered && known.ty == ty && known.value == value
-    };
-    if let Some(known) = defaults.iter().find(is_same) {
-        return known.name.clone();
+/// The functions so far.
+#[derive(Default)]
+struct Defaults {
+    all: Vec<DefaultFunction>,
+    /// By wanted name, type and value.
+    known: BTreeMap<[String; 3], String>,
+    taken: Taken,
+}
+
+impl Defaults {
+    /// The function with this value, which fields of the same name share.
+    fn named(&mut self, name: String, ty: String, value: String) -> String {
+        let key = [name.clone(), ty.clone(), value.clone()];
+        if let Some(known) = self.known.get(&key) {
+            return known.clone();
+        }
+        let name = self.taken.unique(name);
+        self.known.insert(key, name.clone());
+        self.all.push(DefaultFunction {
+            name: name.clone(),
+            ty,
+            value,
+        });
+        name
     }
-    let name = names::unique(name, taken);
-    defaults.push(DefaultFunction {
-        name: name.clone(),
-        ty,
-        value,
-    });
-    name
 }
 
 /// A type and its value as Rust, if the type is a scalar.

@@ -1,6 +1,7 @@
 //! YAML -> the one CRD in it, or what to do instead.
 
 use kbr_host::diagnostic::Diagnostic;
+use kbr_host::yaml::Budget;
 use serde_json::{Value, json};
 
 use super::definition::Definition;
@@ -10,9 +11,21 @@ use super::definition::Definition;
 /// # Errors
 /// The text is neither, contains no CRD of `apiextensions.k8s.io/v1`, or several of them.
 pub fn read(text: &str, kind: Option<&str>) -> anyhow::Result<Definition> {
+    read_within(text, kind, &mut Budget::default())
+}
+
+/// As [`read`], for one of several texts that share a budget.
+///
+/// # Errors
+/// As [`read`], or the budget is spent.
+pub fn read_within(
+    text: &str,
+    kind: Option<&str>,
+    budget: &mut Budget,
+) -> anyhow::Result<Definition> {
     let mut found: Vec<Value> = Vec::new();
     let mut others: Vec<String> = Vec::new();
-    for document in documents(text)? {
+    for document in documents(text, budget)? {
         match (&document["kind"], document["items"].as_array()) {
             (Value::String(kind), _) if kind == CRD => found.push(document),
             (Value::String(kind), Some(items)) if kind.ends_with("List") => {
@@ -47,12 +60,21 @@ const CRD: &str = "CustomResourceDefinition";
 /// How to get a CRD, for errors.
 const CURE: &str = "get one from a cluster: `kubectl get crd captains.crew.example.com -o yaml | kbr create api --from-crd -`";
 
-fn documents(text: &str) -> anyhow::Result<Vec<Value>> {
+fn documents(text: &str, budget: &mut Budget) -> anyhow::Result<Vec<Value>> {
     if let Ok(value) = serde_json::from_str(text) {
+        budget.spend(nodes(&value), text.len());
         return Ok(vec![value]);
     }
-    let values = serde_saphyr::from_multiple::<Value>(text);
+    let values = budget.documents(text);
     Ok(values.map_err(|error| template(text).unwrap_or_else(|| broken(&error.to_string())))?)
+}
+
+fn nodes(value: &Value) -> usize {
+    match value {
+        Value::Array(items) => 1 + items.iter().map(nodes).sum::<usize>(),
+        Value::Object(fields) => 1 + fields.values().map(|it| 1 + nodes(it)).sum::<usize>(),
+        _ => 1,
+    }
 }
 
 /// What the parser says, without its advice to programs that use it.
@@ -133,7 +155,28 @@ fn checked(crd: &Value) -> anyhow::Result<Definition> {
             .into());
     }
     check_versions(&spec["versions"])?;
+    check_size(crd)?;
     Ok(Definition::read(crd))
+}
+
+/// The largest request that an API server reads: no cluster has a larger CRD.
+const LARGEST: usize = 3 << 20;
+
+/// More versions would each become a file.
+const MOST_VERSIONS: usize = 100;
+
+fn check_size(crd: &Value) -> anyhow::Result<()> {
+    let size = crd.to_string().len();
+    if size > LARGEST {
+        let text = format!(
+            "the CRD has {} KiB as JSON, but an API server reads at most {}",
+            size >> 10,
+            LARGEST >> 10
+        );
+        let help = "shorten it, for example by its descriptions: `controller-gen crd:maxDescLen=0`";
+        return Err(Diagnostic::new(text).help(help).into());
+    }
+    Ok(())
 }
 
 fn check_versions(versions: &Value) -> anyhow::Result<()> {
@@ -143,6 +186,14 @@ fn check_versions(versions: &Value) -> anyhow::Result<()> {
             .help(CURE)
             .into());
     };
+    if versions.len() > MOST_VERSIONS {
+        let text = format!(
+            "the CRD has {} versions, but kbr takes at most {MOST_VERSIONS}",
+            versions.len()
+        );
+        let help = "remove those that are not served from a copy of the file";
+        return Err(Diagnostic::new(text).help(help).into());
+    }
     for (at, version) in versions.iter().enumerate() {
         let name = version["name"].as_str().filter(|name| !name.is_empty());
         let Some(name) = name else {

@@ -1,6 +1,6 @@
 //! Schemas of fields whose types are k8s-openapi's, as functions of the file.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
@@ -8,8 +8,8 @@ use super::attributes::value_text;
 use super::collect::Groups;
 use super::known::Known;
 use super::model::{Body, Model, Ty};
-use super::names;
-use super::node::{Node, node};
+use super::names::Taken;
+use super::node::{Key, Node, key, node};
 use super::shield;
 use super::text::{WIDTH, literal};
 
@@ -42,8 +42,10 @@ pub fn imported(kind: &str, groups: &Groups) -> Vec<&'static Known> {
     }
     all.sort_by_key(|known| (known.name(), known.path()));
     all.dedup();
+    let fixed = groups.all.iter().filter_map(|group| group.name.as_deref());
+    let fixed: Vec<&str> = fixed.collect();
     let is_free = |known: &&Known| {
-        let mut fixed = groups.all.iter().filter_map(|group| group.name.as_deref());
+        let mut fixed = fixed.iter().copied();
         known.name() != kind && !fixed.any(|name| name == known.name())
     };
     all.retain(is_free);
@@ -70,7 +72,8 @@ fn has_known(ty: &Ty) -> bool {
 
 /// Adds a function for each different schema of such a field.
 pub fn add(groups: &Groups, model: &mut Model) {
-    let mut taken: BTreeSet<String> = TAKEN.into_iter().map(str::to_owned).collect();
+    let mut taken = Taken::of(TAKEN);
+    let mut known: BTreeMap<Key, String> = BTreeMap::new();
     let Model {
         types, functions, ..
     } = model;
@@ -87,13 +90,12 @@ pub fn add(groups: &Groups, model: &mut Model) {
             field.overlay = own;
             field.overlay.remove("description");
             shield::shield(&mut core);
-            let known = functions.iter().find(|(_, schema)| *schema == core);
-            let known = known.map(|(name, _)| name.clone());
-            field.function = Some(known.unwrap_or_else(|| {
-                let name = names::unique(field.ident.clone(), &mut taken);
+            let name = known.entry(key(core.iter())).or_insert_with(|| {
+                let name = taken.unique(field.ident.clone());
                 functions.push((name.clone(), core));
                 name
-            }));
+            });
+            field.function = Some(name.clone());
         }
     }
 }

@@ -33,16 +33,13 @@ const STRUCTURE: [&str; 10] = [
 pub fn kept(groups: &Groups, model: &Model) -> Vec<Kept> {
     let mut kept = Vec::new();
     for (group, ty) in groups.all.iter().zip(&model.types) {
-        let path = group.path.join(".");
-        let path = path.trim_start_matches('.');
-        add(&mut kept, path, &ty.overlay);
+        add(&mut kept, &ty.overlay, || group.path.shown());
         let Body::Struct { fields, .. } = &ty.body else {
             continue;
         };
         for field in fields {
-            let path = format!("{path}.{}", field.name);
-            let path = path.trim_start_matches('.').to_owned();
-            add(&mut kept, &path, &structure(&field.ty, &field.overlay));
+            let path = || format!("{}.{}", group.path.shown(), field.name);
+            add(&mut kept, &structure(&field.ty, &field.overlay), path);
         }
     }
     kept
@@ -69,14 +66,14 @@ fn is_scalar(ty: &Ty) -> bool {
     !matches!(ty, Ty::List(_) | Ty::Map(_) | Ty::Own(_))
 }
 
-fn add(kept: &mut Vec<Kept>, path: &str, overlay: &Map<String, Value>) {
+fn add(kept: &mut Vec<Kept>, overlay: &Map<String, Value>, path: impl Fn() -> String) {
     let is_kept =
         |(key, value): &(&String, &Value)| STRUCTURE.contains(&key.as_str()) && !value.is_null();
     let keys = overlay.iter().filter(is_kept);
     let keys: Vec<String> = keys.map(|(key, _)| format!("`{key}`")).collect();
     if !keys.is_empty() {
         kept.push(Kept {
-            path: path.to_owned(),
+            path: path().trim_start_matches('.').to_owned(),
             what: keys.join(", "),
         });
     }

@@ -1,8 +1,22 @@
 //! What a schema becomes in Rust: the types of a version, their fields, and what the derive macros would not say.
 
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
 use serde_json::{Map, Value};
 
 use super::known::Known;
+
+/// A schema by its keywords. What they contain is not copied: each schema is a part of all those around it.
+pub type Schema<'a> = BTreeMap<Cow<'a, str>, Cow<'a, Value>>;
+
+/// The keywords of a schema.
+pub fn keywords<'a>(schema: impl IntoIterator<Item = (&'a String, &'a Value)>) -> Schema<'a> {
+    let keywords = schema.into_iter();
+    keywords
+        .map(|(key, value)| (Cow::Borrowed(key.as_str()), Cow::Borrowed(value)))
+        .collect()
+}
 
 /// A type of Rust, without `Option`.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,14 +40,14 @@ pub enum Ty {
 
 /// A type of the file.
 #[derive(Debug)]
-pub struct TypeDef {
+pub struct TypeDef<'a> {
     pub name: String,
     pub docs: Option<String>,
     pub body: Body,
     /// What the macros add to or leave out of the schema of the type: `null` removes a field.
     pub overlay: Map<String, Value>,
     /// The schema that the macros generate for the type, with the overlay.
-    pub schema: Map<String, Value>,
+    pub schema: Schema<'a>,
 }
 
 #[derive(Debug)]
@@ -76,8 +90,8 @@ pub struct DefaultFunction {
 
 /// The types of a version.
 #[derive(Debug, Default)]
-pub struct Model {
-    pub types: Vec<TypeDef>,
+pub struct Model<'a> {
+    pub types: Vec<TypeDef<'a>>,
     /// Functions that return a schema, which the macros would generate differently.
     pub functions: Vec<(String, Map<String, Value>)>,
     /// Functions that return the default of a required field.

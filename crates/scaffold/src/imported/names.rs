@@ -1,6 +1,6 @@
 //! Names of a CRD -> names of Rust.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 const KEYWORDS: &[&str] = &[
     "abstract", "as", "async", "await", "become", "box", "break", "const", "continue", "crate",
@@ -10,9 +10,12 @@ const KEYWORDS: &[&str] = &[
     "unsafe", "unsized", "use", "virtual", "where", "while", "yield",
 ];
 
+/// A name of Rust is made of so many letters at most: what is nested repeats the names around it.
+const LONGEST: usize = 100;
+
 /// The words of a name: `podIPs` is `pod` and `IPs`, `HTTPGet` is `HTTP` and `Get`.
 pub fn words(name: &str) -> Vec<String> {
-    let letters: Vec<char> = name.chars().collect();
+    let letters: Vec<char> = name.chars().take(LONGEST).collect();
     let mut words: Vec<String> = Vec::new();
     let mut word = String::new();
     for (at, &letter) in letters.iter().enumerate() {
@@ -108,7 +111,11 @@ pub fn camel(field: &str) -> String {
 
 /// The variants of an enum with these values.
 pub fn variants(values: &[String]) -> Vec<String> {
-    let mut taken = BTreeSet::new();
+    let mut count: BTreeMap<String, usize> = BTreeMap::new();
+    for value in values {
+        *count.entry(pascal(value)).or_default() += 1;
+    }
+    let mut taken = Taken::default();
     let variants = values.iter().enumerate().map(|(at, value)| {
         let mut name = match pascal(value) {
             name if value.is_empty() => name + "Empty",
@@ -117,23 +124,48 @@ pub fn variants(values: &[String]) -> Vec<String> {
             name if name == "Self" => "ItSelf".to_owned(),
             name => name,
         };
-        if values.iter().filter(|other| pascal(other) == name).count() > 1
-            && value.to_ascii_lowercase() == *value
+        if count.get(&name).is_some_and(|count| *count > 1) && value.to_ascii_lowercase() == *value
         {
             name += "Lower";
         }
-        unique(name, &mut taken)
+        taken.unique(name)
     });
     variants.collect()
 }
 
-/// `name`, or with a number if it is taken.
-pub fn unique(name: String, taken: &mut BTreeSet<String>) -> String {
-    let numbered = (2..).map(|number| format!("{name}{number}"));
-    let free = std::iter::once(name.clone())
-        .chain(numbered)
-        .find(|name| !taken.contains(name));
-    let free = free.unwrap_or(name);
-    taken.insert(free.clone());
-    free
+/// The names of one scope.
+#[derive(Debug, Default)]
+pub struct Taken {
+    names: BTreeSet<String>,
+    /// The number to try next for a name that is taken: without it, the same name `n` times would take `n²` tries.
+    next: BTreeMap<String, usize>,
+}
+
+impl Taken {
+    /// Names that are there from the start.
+    pub fn of<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
+        let names = names.into_iter().map(str::to_owned).collect();
+        Self {
+            names,
+            ..Self::default()
+        }
+    }
+
+    pub fn contains(&self, name: &str) -> bool {
+        self.names.contains(name)
+    }
+
+    /// Takes `name`, or the name with a number if it is taken.
+    pub fn unique(&mut self, name: String) -> String {
+        if self.names.insert(name.clone()) {
+            return name;
+        }
+        let number = self.next.get(&name).copied().unwrap_or(2);
+        let numbered = (number..).map(|number| (number, format!("{name}{number}")));
+        let free = { numbered }.find(|(_, it)| !self.names.contains(it));
+        let (number, free) = free.unwrap_or((number, name.clone()));
+        self.next.insert(name, number + 1);
+        self.names.insert(free.clone());
+        free
+    }
 }

@@ -1,6 +1,9 @@
 //! What a node of a schema is, before types have names.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use serde_json::{Map, Value, json};
+use sha2::{Digest as _, Sha256};
 
 use super::keyword::{OPEN, is_int_or_string, is_quantity};
 use super::known::{self, Known};
@@ -75,25 +78,37 @@ fn is_enum(schema: &Value) -> bool {
     !texts.is_empty() && texts.len() == values.len()
 }
 
-/// What makes a struct or an enum the type that it is; the other fields of the schema belong to a use of it.
-pub fn core(schema: &Value) -> Map<String, Value> {
+/// The keywords that make a struct or an enum the type that it is; the others belong to a use of it.
+pub fn core_keywords(schema: &Value) -> impl Iterator<Item = (&String, &Value)> {
     let keys: &[&str] = match node(schema) {
         Node::Enum => &["type", "enum"],
         _ => &["type", "properties", "required", OPEN],
     };
-    pick(schema, |key| keys.contains(&key))
+    let keywords = schema.as_object().into_iter().flatten();
+    keywords.filter(|(key, _)| keys.contains(&key.as_str()))
+}
+
+/// The digest of these keywords.
+pub fn core(schema: &Value) -> Key {
+    key(core_keywords(schema))
 }
 
 /// The fields of `schema` that are not its core.
 pub fn rest(schema: &Value) -> Map<String, Value> {
-    let core = core(schema);
-    pick(schema, |key| !core.contains_key(key))
-}
-
-fn pick(schema: &Value, is_picked: impl Fn(&str) -> bool) -> Map<String, Value> {
-    let fields = schema.as_object().into_iter().flatten();
-    let picked = fields.filter(|(key, _)| is_picked(key));
-    picked
+    let core: BTreeSet<&String> = core_keywords(schema).map(|(key, _)| key).collect();
+    let others = schema.as_object().into_iter().flatten();
+    let others = others.filter(|(key, _)| !core.contains(key));
+    others
         .map(|(key, value)| (key.clone(), value.clone()))
         .collect()
+}
+
+/// The digest of a part of a schema: equal parts have equal ones.
+pub type Key = [u8; 32];
+
+/// The digest of these keywords.
+pub fn key<'a>(keywords: impl Iterator<Item = (&'a String, &'a Value)>) -> Key {
+    let keywords: BTreeMap<&String, &Value> = keywords.collect();
+    // A map of JSON can always be written.
+    Sha256::digest(serde_json::to_vec(&keywords).unwrap_or_default()).into()
 }

@@ -188,7 +188,7 @@ fn derive(ty: &TypeDef, is_kind: bool, has_rules: bool) -> String {
 
 fn enum_text(ty: &TypeDef, variants: &[(String, String)]) -> String {
     // Structs have a default so that tests can leave fields out: that of the schema, or the first value.
-    let default = ty.schema.get("default").and_then(Value::as_str);
+    let default = ty.schema.get("default").and_then(|it| it.as_str());
     let default = variants
         .iter()
         .position(|(_, value)| Some(value.as_str()) == default);

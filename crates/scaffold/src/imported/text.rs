@@ -149,12 +149,18 @@ pub fn raw(value: &Value) -> String {
     if !text.contains('"') {
         return format!("\"{text}\"");
     }
-    let mut hashes = "#".to_owned();
-    while text.contains(&format!("\"{hashes}")) {
-        hashes.push('#');
+    // One more than follow any quote.
+    let after = text.split('"').skip(1);
+    let most = after.map(|it| it.bytes().take_while(|byte| *byte == b'#').count());
+    let hashes = "#".repeat(1 + most.max().unwrap_or_default());
+    if hashes.len() > MOST_HASHES {
+        return escaped(&text);
     }
     format!("r{hashes}\"{text}\"{hashes}")
 }
+
+/// The compiler takes no more.
+const MOST_HASHES: usize = 255;
 
 /// Whether a description survives as a comment, and does not become a test of the documentation.
 pub fn is_comment(text: &str) -> bool {
