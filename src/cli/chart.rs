@@ -26,6 +26,9 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let root = dist::root()?;
     let files = chart::generate(&root, args.image.as_deref(), &dist::kubectl()?)?;
     dist::write(&root, &files, args.check)?;
+    if let Some(note) = &files.note {
+        output::message(note);
+    }
     if !args.check {
         tell_size(chart::stored(&files.files)?);
     }

@@ -117,6 +117,7 @@ pub fn generate(
         files,
         first,
         folders: vec![manifests],
+        note: None,
     })
 }
 

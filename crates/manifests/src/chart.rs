@@ -50,6 +50,9 @@ use switches::Switches;
 /// Where the chart is, relative to the project.
 pub const FOLDER: &str = "dist/chart";
 
+const NOTE: &str = "note: with so many components, kustomize renders each of them, each pair and all together, not each set: \
+                    what three of them change only together is not in the chart";
+
 /// The files of the chart of the project at `root`, with an image of the operator or that of `config`. `kubectl` makes a command without arguments.
 ///
 /// # Errors
@@ -99,6 +102,7 @@ pub fn generate(
         folders: ["templates", "charts"]
             .map(|folder| format!("{FOLDER}/{folder}"))
             .into(),
+        note: (!switches.has_all_sets()).then(|| NOTE.to_owned()),
     })
 }
 

@@ -26,6 +26,8 @@ pub struct Dist {
     pub first: String,
     /// The folders in which there are no other files.
     pub folders: Vec<String>,
+    /// What its user should know of it.
+    pub note: Option<String>,
 }
 
 /// What is to be written and removed so that its folders have these files and no others.

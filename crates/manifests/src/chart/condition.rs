@@ -43,7 +43,7 @@ fn terms(on: &Cases, scope: &Cases, switches: usize) -> Vec<Term> {
     let off: Cases = scope.difference(on).copied().collect();
     let matters = matters(on, &off, switches);
     let mut candidates = Vec::new();
-    for care in (0..1_usize << switches).filter(|care| care & !matters == 0) {
+    for care in cares(matters) {
         let ways: BTreeSet<usize> = on.iter().map(|case| case & care).collect();
         let terms = ways.into_iter().map(|on| Term { care, on });
         candidates.extend(terms.filter(|term| !off.iter().any(|case| term.selects(*case))));
@@ -62,6 +62,21 @@ fn terms(on: &Cases, scope: &Cases, switches: usize) -> Vec<Term> {
         chosen.push(best);
     }
     chosen
+}
+
+/// What a term may look at: all switches that matter, or a few of them. More would be one of too many to try.
+fn cares(matters: usize) -> BTreeSet<usize> {
+    let most = if matters.count_ones() <= 12 { 4 } else { 2 };
+    let bits = (0..usize::BITS).map(|switch| 1_usize << switch);
+    let bits: Vec<usize> = bits.filter(|bit| matters & bit != 0).collect();
+    let mut cares = BTreeSet::from([0]);
+    for _ in 0..most {
+        let more = |care: &usize| bits.iter().map(|bit| care | bit).collect::<Vec<_>>();
+        let more: Vec<usize> = cares.iter().flat_map(more).collect();
+        cares.extend(more);
+    }
+    cares.insert(matters);
+    cares
 }
 
 /// The switches on which it depends, as bits: those that alone make a difference, unless there is also a difference without them.
@@ -158,5 +173,23 @@ mod tests {
             |case| case & 2 != 0,
             Some(".Values.a"),
         );
+    }
+
+    #[test]
+    fn the_conditions_of_many_switches_are_those_of_the_few_that_matter() {
+        let switches: Vec<String> = (0..40).map(|number| format!("s{number}")).collect();
+        let bits = || (0..40).map(|number| 1_usize << number);
+        // Each alone, each pair, and all.
+        let mut scope = Cases::from([0, (1 << 40) - 1]);
+        scope.extend(bits().flat_map(|one| bits().map(move |other| one | other)));
+        let check = |on: fn(usize) -> bool, expected: &str| {
+            let on: Cases = scope.iter().copied().filter(|case| on(*case)).collect();
+            let found = condition(&on, &scope, &switches);
+            assert_eq!(found.as_deref(), Some(expected));
+        };
+        check(|case| case & 8 != 0, ".Values.s3");
+        check(|case| case & 3 == 3, "and .Values.s0 .Values.s1");
+        check(|case| case & 3 != 0, "or .Values.s0 .Values.s1");
+        check(|case| case & 3 == 1, "and .Values.s0 (not .Values.s1)");
     }
 }
