@@ -92,8 +92,9 @@ pub fn compare(old: &Value, new: &Value) -> Vec<Finding> {
         }
         all.extend(found.into_iter().map(|it| finding(rule, None, it)));
     }
+    let (known, stored) = (definition::by_name(old), definition::stored(old));
     for version in new.versions() {
-        if let Some(before) = definition::before(old, new, version) {
+        if let Some(before) = definition::before(&known, stored, new, version) {
             all.extend(compare_versions(before, version));
         }
     }

@@ -30,4 +30,4 @@ pub use infer::Checker;
 pub use inferred::{Cause, TypeError};
 pub use parse::{parse, unquoted};
 pub use rules::{Rule, Rules};
-pub use types::{Type, is_embedded};
+pub use types::{Place, Type, is_embedded};

@@ -48,6 +48,9 @@ mod re2;
 pub mod rules;
 pub mod value;
 
+use std::cell::Cell;
+use std::rc::Rc;
+
 use serde_json::Value;
 
 use definition::Definition;
@@ -75,13 +78,14 @@ pub fn lint(crd: &Value) -> Vec<Finding> {
             return found;
         }
     }
+    let steps = Rc::new(Cell::new(node::STEPS));
     for version in definition.versions() {
-        found.extend(lint_version(version));
+        found.extend(lint_version(version, &steps));
     }
     found
 }
 
-fn lint_version(version: &Value) -> Vec<Finding> {
+fn lint_version(version: &Value, steps: &Rc<Cell<usize>>) -> Vec<Finding> {
     let name = version["name"].as_str();
     let mut found = Vec::new();
     for lint in LINTS {
@@ -91,7 +95,7 @@ fn lint_version(version: &Value) -> Vec<Finding> {
         }
         found.extend(hits.into_iter().map(|hit| finding(lint, name, hit)));
     }
-    node::walk(definition::schema(version), &mut |node| {
+    node::walk_within(steps, definition::schema(version), &mut |node| {
         for lint in LINTS {
             let mut hits = Vec::new();
             if let Check::Schema(check) = lint.check {

@@ -1,5 +1,10 @@
 //! Iterates over the schemas of a version with their paths.
 
+use std::borrow::Cow;
+use std::cell::Cell;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::rc::Rc;
+
 use serde_json::Value;
 
 pub use crate::expressions::is_embedded;
@@ -32,6 +37,8 @@ pub struct Node<'a> {
     pub unrelated: Option<String>,
     /// The maximum number of occurrences in one object; `None` if only the size of a request bounds it.
     pub occurrences: Option<u64>,
+    /// What the checks of all defaults of a definition may still cost.
+    pub steps: Rc<Cell<usize>>,
 }
 
 impl<'a> Node<'a> {
@@ -74,8 +81,20 @@ pub fn schemas(schema: &Value) -> Vec<(String, &Value)> {
     all
 }
 
+/// Enough for the checks of all defaults of a definition. Those of values with alternatives, and rules over lists, multiply.
+pub const STEPS: usize = 200_000;
+
 /// Visits the schema of a version and all schemas in it.
 pub fn walk<'a>(schema: &'a Value, visit: &mut impl FnMut(&Node<'a>)) {
+    walk_within(&Rc::new(Cell::new(STEPS)), schema, visit);
+}
+
+/// The same with steps that are shared with other versions.
+pub fn walk_within<'a>(
+    steps: &Rc<Cell<usize>>,
+    schema: &'a Value,
+    visit: &mut impl FnMut(&Node<'a>),
+) {
     let root = Node {
         path: String::new(),
         schema,
@@ -84,6 +103,7 @@ pub fn walk<'a>(schema: &'a Value, visit: &mut impl FnMut(&Node<'a>)) {
         root_meta: false,
         unrelated: None,
         occurrences: Some(1),
+        steps: steps.clone(),
     };
     descend(&root, visit);
 }
@@ -94,13 +114,14 @@ fn descend<'a>(node: &Node<'a>, visit: &mut impl FnMut(&Node<'a>)) {
         let meta = node.is_resource() && ["apiVersion", "kind", "metadata"].contains(&&**name);
         descend(
             &Node {
-                path: format!("{}.{name}", node.path),
+                path: format!("{}.{}", node.path, shown(name)),
                 schema,
                 level: Level::Field,
                 meta: node.meta || meta,
                 root_meta: node.root_meta || meta && node.level == Level::Root,
                 unrelated: node.unrelated.clone(),
                 occurrences: node.occurrences,
+                steps: node.steps.clone(),
             },
             visit,
         );
@@ -126,11 +147,24 @@ fn descend<'a>(node: &Node<'a>, visit: &mut impl FnMut(&Node<'a>)) {
                         .occurrences
                         .zip(bound)
                         .map(|(a, b)| a.saturating_mul(b)),
+                    steps: node.steps.clone(),
                 },
                 visit,
             );
         }
     }
+}
+
+/// A name as a part of a path, which each schema below it repeats: a longer one by its beginning and its hash.
+fn shown(name: &str) -> Cow<'_, str> {
+    const LONGEST: usize = 200;
+    if name.len() <= LONGEST {
+        return name.into();
+    }
+    let mut hash = DefaultHasher::new();
+    name.hash(&mut hash);
+    let beginning = &name[..name.floor_char_boundary(LONGEST)];
+    format!("{beginning}…{:x}", hash.finish()).into()
 }
 
 /// Keeps the outermost one.

@@ -2,6 +2,8 @@
 //!
 //! Source: KEP-4008; `pkg/cel/common/equality.go` and `maplist.go` of apiserver. kbr-testing has a link to this file.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 
 /// A value, and the one that it replaces.
@@ -62,6 +64,40 @@ pub fn before<'v>(schema: &Value, old: &'v Value, item: &Value) -> Option<&'v Va
         old.is_object() && keys.iter().all(same)
     };
     old.as_array()?.iter().find(is_one)
+}
+
+/// The items of a list with keys, by those: what [`before`] finds for each item of a list, without a search for each.
+pub struct Keyed<'v> {
+    keys: &'v [Value],
+    items: BTreeMap<String, &'v Value>,
+}
+
+impl<'v> Keyed<'v> {
+    /// Those of `old`; `None` if its schema has no keys.
+    pub fn of(schema: &'v Value, old: &'v Value) -> Option<Self> {
+        let keys = keys(schema)?;
+        let mut items = BTreeMap::new();
+        for item in old.as_array()?.iter().filter(|item| item.is_object()) {
+            items.entry(identity(keys, item)).or_insert(item);
+        }
+        Some(Self { keys, items })
+    }
+
+    /// The item with the keys of another.
+    pub fn get(&self, item: &Value) -> Option<&'v Value> {
+        let has_key = |key: &Value| !item[key.as_str().unwrap_or_default()].is_null();
+        let found = self.items.get(&identity(self.keys, item)).copied();
+        found.filter(|_| self.keys.len() > 1 || self.keys.iter().all(has_key))
+    }
+}
+
+/// The values of the keys of an item.
+fn identity(keys: &[Value], item: &Value) -> String {
+    let values = keys
+        .iter()
+        .map(|key| &item[key.as_str().unwrap_or_default()]);
+    let values: Vec<String> = values.map(Value::to_string).collect();
+    values.join("\n")
 }
 
 /// The keys of a list with keys.

@@ -19,8 +19,12 @@ pub fn translate(pattern: &str) -> Result<String, String> {
 
 /// Whether `text` contains a match of a pattern, as in the API server; `None` if it is not known.
 pub fn matches(pattern: &str, text: &str) -> Option<bool> {
-    let regex = Regex::new(&translate(pattern).ok()?).ok()?;
-    Some(regex.is_match(text))
+    Some(compiled(pattern)?.is_match(text))
+}
+
+/// A pattern in Rust; `None` if it is not known.
+pub fn compiled(pattern: &str) -> Option<Regex> {
+    Regex::new(&translate(pattern).ok()?).ok()
 }
 
 impl Reader<'_> {
@@ -98,7 +102,13 @@ impl Reader<'_> {
 
     /// Reads `{2}`, `{2,}` or `{2,5}`; `None` if it is only a brace.
     fn count(&mut self) -> Result<Option<(String, u32)>, String> {
-        let Some((inside, rest)) = self.rest[1..].split_once('}') else {
+        // Looks no further than a count can reach.
+        let after = &self.rest[1..];
+        let end = after.find(|it: char| !it.is_ascii_digit() && it != ',');
+        let Some((inside, rest)) = end.map(|end| after.split_at(end)) else {
+            return Ok(None);
+        };
+        let Some(rest) = rest.strip_prefix('}') else {
             return Ok(None);
         };
         let (low, high) = inside.split_once(',').unwrap_or((inside, inside));
@@ -164,12 +174,11 @@ impl Reader<'_> {
                 && name
                     .chars()
                     .all(|character| character == '_' || character.is_ascii_alphanumeric());
-            if !valid || self.names.contains(&name) {
+            if !valid || !self.names.insert(name) {
                 return Err(format!(
                     "`{name}` is not a valid group name, or is a duplicate"
                 ));
             }
-            self.names.push(name);
             self.rest = rest;
             self.out.push('(');
         } else if self.flags()? {

@@ -4,4 +4,5 @@ mod condition;
 mod evaluate;
 
 pub use condition::check_condition;
+pub(crate) use evaluate::broken_within;
 pub use evaluate::{Broken, Old, broken, broken_by_object};

@@ -2,6 +2,10 @@
 
 mod stored;
 
+use std::cell::Cell;
+use std::collections::BTreeMap;
+
+use regex::Regex;
 use serde_json::{Map, Value, json};
 
 use crate::formats;
@@ -23,12 +27,81 @@ pub struct Violation {
 /// All violations in `value`, whose path is `path`. Unknown fields are not violations, since they are only dropped.
 #[must_use]
 pub fn violations(schema: &Value, value: &Value, path: &str) -> Vec<Violation> {
-    let mut found = Vec::new();
+    let mut found = Found::within(usize::MAX);
     check(schema, value, path, &mut found);
-    found
+    found.all
 }
 
-fn check(schema: &Value, value: &Value, path: &str, found: &mut Vec<Violation>) {
+/// The violations in `value` that are found within some steps: alternatives and values multiply.
+pub(crate) fn violations_within(
+    steps: &Cell<usize>,
+    schema: &Value,
+    value: &Value,
+) -> Vec<Violation> {
+    let mut found = Found::within(steps.get());
+    check(schema, value, "", &mut found);
+    steps.set(found.steps);
+    found.all
+}
+
+/// Whether all of `values` are known to be valid.
+pub(crate) fn are_valid(schema: &Value, values: &[Value]) -> bool {
+    let mut found = Found::within(STEPS);
+    let mut values = values.iter();
+    values.all(|value| {
+        check(schema, value, "", &mut found);
+        found.all.is_empty() && found.steps > 0
+    })
+}
+
+/// Enough for the values of an enum. One step looks at a value, or at one of an enum.
+const STEPS: usize = 200_000;
+
+/// What was found so far.
+struct Found {
+    all: Vec<Violation>,
+    /// Those that are left.
+    steps: usize,
+    /// The patterns so far: compiling one takes longer than matching it. `None` for those that are not known.
+    patterns: BTreeMap<String, Option<Regex>>,
+}
+
+impl Found {
+    fn within(steps: usize) -> Self {
+        let (all, patterns) = (Vec::new(), BTreeMap::new());
+        Self {
+            all,
+            steps,
+            patterns,
+        }
+    }
+
+    fn push(&mut self, violation: Violation) {
+        self.all.push(violation);
+    }
+
+    /// Whether `text` contains a match of a pattern; `None` if it is not known.
+    fn matches(&mut self, pattern: &str, text: &str) -> Option<bool> {
+        if !self.patterns.contains_key(pattern) {
+            let compiled = re2::compiled(pattern);
+            self.patterns.insert(pattern.to_owned(), compiled);
+        }
+        let compiled = self.patterns.get(pattern)?.as_ref()?;
+        Some(compiled.is_match(text))
+    }
+
+    /// Whether there are still so many.
+    fn take(&mut self, steps: usize) -> bool {
+        self.steps = self.steps.saturating_sub(steps);
+        self.steps > 0
+    }
+}
+
+fn check(schema: &Value, value: &Value, path: &str, found: &mut Found) {
+    let values = schema["enum"].as_array().map_or(0, Vec::len);
+    if !found.take(1 + values) {
+        return;
+    }
     if value.is_null() && schema["nullable"] == json!(true) {
         return;
     }
@@ -48,20 +121,35 @@ fn check(schema: &Value, value: &Value, path: &str, found: &mut Vec<Violation>) 
     if let Some(values) = schema["enum"].as_array()
         && !values.iter().any(|known| same(known, value))
     {
-        let known: Vec<String> = values
-            .iter()
-            .map(|known| format!("`{}`", plain(known)))
-            .collect();
-        fault(format!("is not one of {}", known.join(", ")));
+        const SHOWN: usize = 50;
+        let known = values.iter().take(SHOWN);
+        let known: Vec<String> = known.map(|known| format!("`{}`", plain(known))).collect();
+        let more = match values.len().saturating_sub(SHOWN) {
+            0 => String::new(),
+            more => format!(" and {more} others"),
+        };
+        fault(format!("is not one of {}{more}", known.join(", ")));
     }
     match value {
-        Value::String(text) => string(schema, text, &mut fault),
-        Value::Number(_) => number(schema, value, &mut fault),
+        Value::String(text) => string(schema, text, path, found),
+        Value::Number(_) => number(schema, value, &mut |reason| {
+            let path = path.to_owned();
+            found.push(Violation { path, reason });
+        }),
         Value::Array(items) => list(schema, items, path, found),
         Value::Object(fields) => object(schema, fields, path, found),
         Value::Null | Value::Bool(_) => {}
     }
     combined(schema, value, path, found);
+}
+
+/// The beginning of a pattern: each value that does not match repeats it.
+fn short(pattern: &str) -> String {
+    const LENGTH: usize = 200;
+    match pattern.char_indices().nth(LENGTH) {
+        Some((end, _)) => format!("{}…", &pattern[..end]),
+        None => pattern.to_owned(),
+    }
 }
 
 /// A string without quotes, any other value as JSON.
@@ -100,7 +188,13 @@ fn wrong_type(schema: &Value, value: &Value) -> Option<String> {
     (!fits).then(|| format!("is of type `{kind}`, not `{wanted}`"))
 }
 
-fn string(schema: &Value, text: &str, fault: &mut impl FnMut(String)) {
+fn string(schema: &Value, text: &str, path: &str, found: &mut Found) {
+    let pattern = schema["pattern"].as_str();
+    let is_mismatch = pattern.is_some_and(|it| found.matches(it, text) == Some(false));
+    let mut fault = |reason| {
+        let path = path.to_owned();
+        found.push(Violation { path, reason });
+    };
     let length = text.chars().count() as u64;
     if let Some(max) = schema["maxLength"].as_u64().filter(|max| length > *max) {
         fault(format!("is longer than {max}"));
@@ -108,10 +202,8 @@ fn string(schema: &Value, text: &str, fault: &mut impl FnMut(String)) {
     if let Some(min) = schema["minLength"].as_u64().filter(|min| length < *min) {
         fault(format!("is shorter than {min}"));
     }
-    if let Some(pattern) = schema["pattern"].as_str()
-        && re2::matches(pattern, text) == Some(false)
-    {
-        fault(format!("does not match `{pattern}`"));
+    if let Some(pattern) = pattern.filter(|_| is_mismatch) {
+        fault(format!("does not match `{}`", short(pattern)));
     }
     if let Some(format) = schema["format"].as_str()
         && !formats::matches(format, text)
@@ -199,7 +291,7 @@ fn is_almost_whole(number: f64) -> bool {
     number.abs() <= LIMIT && (number - whole).abs() <= TOLERANCE * whole.abs()
 }
 
-fn list(schema: &Value, items: &[Value], path: &str, found: &mut Vec<Violation>) {
+fn list(schema: &Value, items: &[Value], path: &str, found: &mut Found) {
     let mut fault = |reason: String| {
         found.push(Violation {
             path: path.to_owned(),
@@ -225,7 +317,7 @@ fn list(schema: &Value, items: &[Value], path: &str, found: &mut Vec<Violation>)
     }
 }
 
-fn object(schema: &Value, fields: &Map<String, Value>, path: &str, found: &mut Vec<Violation>) {
+fn object(schema: &Value, fields: &Map<String, Value>, path: &str, found: &mut Found) {
     let mut fault = |reason: String| {
         found.push(Violation {
             path: path.to_owned(),
@@ -266,31 +358,41 @@ fn object(schema: &Value, fields: &Map<String, Value>, path: &str, found: &mut V
 }
 
 /// `allOf`, `anyOf`, `oneOf` and `not`.
-fn combined(schema: &Value, value: &Value, path: &str, found: &mut Vec<Violation>) {
+fn combined(schema: &Value, value: &Value, path: &str, found: &mut Found) {
     for part in schema["allOf"].as_array().into_iter().flatten() {
         check(part, value, path, found);
     }
-    let fits = |part: &&Value| violations(part, value, path).is_empty();
-    let mut fault = |reason: &str| {
-        found.push(Violation {
-            path: path.to_owned(),
-            reason: reason.to_owned(),
-        });
+    // With the steps that are left; what is found in a part is no violation itself.
+    let mut left = Found {
+        all: Vec::new(),
+        patterns: std::mem::take(&mut found.patterns),
+        ..*found
     };
+    let mut fits = |part: &Value| {
+        check(part, value, path, &mut left);
+        std::mem::take(&mut left.all).is_empty()
+    };
+    let mut faults = Vec::new();
     if let Some(parts) = schema["anyOf"].as_array()
-        && !parts.iter().any(|part| fits(&part))
+        && !parts.iter().any(&mut fits)
     {
-        fault("matches none of the schemas in `anyOf`");
+        faults.push("matches none of the schemas in `anyOf`");
     }
     if let Some(parts) = schema["oneOf"].as_array() {
-        match parts.iter().filter(fits).count() {
+        match parts.iter().filter(|part| fits(part)).count() {
             1 => {}
-            0 => fault("matches none of the schemas in `oneOf`"),
-            _ => fault("matches several of the schemas in `oneOf` instead of exactly one"),
+            0 => faults.push("matches none of the schemas in `oneOf`"),
+            _ => faults.push("matches several of the schemas in `oneOf` instead of exactly one"),
         }
     }
-    if schema["not"].is_object() && fits(&&schema["not"]) {
-        fault("matches the schema in `not`");
+    if schema["not"].is_object() && fits(&schema["not"]) {
+        faults.push("matches the schema in `not`");
+    }
+    (found.steps, found.patterns) = (left.steps, left.patterns);
+    // Without steps, a part only seems to fit.
+    for reason in faults.into_iter().filter(|_| found.steps > 0) {
+        let (path, reason) = (path.to_owned(), reason.to_owned());
+        found.all.push(Violation { path, reason });
     }
 }
 

@@ -1,5 +1,7 @@
 //! Which values, lengths and sizes are allowed.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
 use super::pair::{Kind, Pair, kind};
@@ -45,9 +47,15 @@ pub fn allowed(pair: &Pair, found: &mut Vec<Break>) {
     };
     let text = match old.as_array() {
         None => format!("now only {} are allowed", listed(new.iter())),
-        Some(old) if old.iter().all(|value| new.contains(value)) => return,
         Some(old) => {
-            let gone = old.iter().filter(|value| !new.contains(value));
+            let new: BTreeSet<String> = new.iter().map(Value::to_string).collect();
+            let mut gone = old
+                .iter()
+                .filter(|value| !new.contains(&value.to_string()))
+                .peekable();
+            if gone.peek().is_none() {
+                return;
+            }
             format!("now forbidden: {}", listed(gone))
         }
     };

@@ -1,5 +1,7 @@
 //! CEL rules (`x-kubernetes-validations`).
 
+use std::collections::BTreeSet;
+
 use cel::IdedExpr;
 use cel::common::ast::Expr;
 use serde_json::Value;
@@ -13,19 +15,20 @@ pub fn added(pair: &Pair, found: &mut Vec<Break>) {
     if !pair.is_same_kind() || pair.keeps_every_value() {
         return;
     }
-    let rules = |value: &Value| -> Vec<(String, bool)> {
-        let rules = value.as_array().into_iter().flatten();
-        let of = |rule: &Value| {
-            let text = rule["rule"].as_str().unwrap_or_default().trim().to_owned();
-            (text, rule["optionalOldSelf"] == true)
-        };
-        rules.map(of).collect()
-    };
     let (old, new) = pair.both("x-kubernetes-validations");
-    let before = rules(old);
-    for rule in rules(new).iter().filter(|rule| !before.contains(rule)) {
-        found.extend(check(pair, &rule.0));
+    let before: BTreeSet<_> = rules(old).collect();
+    for rule in rules(new).filter(|rule| !before.contains(rule)) {
+        found.extend(check(pair, rule.0));
     }
+}
+
+/// The texts of rules, and whether they are evaluated without an old value.
+fn rules(list: &Value) -> impl Iterator<Item = (&str, bool)> {
+    let rules = list.as_array().into_iter().flatten();
+    rules.map(|rule| {
+        let text = rule["rule"].as_str().unwrap_or_default().trim();
+        (text, rule["optionalOldSelf"] == true)
+    })
 }
 
 fn check(pair: &Pair, rule: &str) -> Option<Break> {

@@ -1,5 +1,7 @@
 //! Kind, scope, versions and conversion.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use serde_json::{Value, json};
 
 use super::rule::Break;
@@ -8,15 +10,20 @@ use crate::definition::Definition;
 /// The version whose objects are now read as `new`, if they are read without conversion.
 ///
 /// A version that was not served and is not served is not compared.
-pub fn before<'a>(old: &Definition<'a>, crd: &Definition, new: &Value) -> Option<&'a Value> {
+pub fn before<'a>(
+    old: &BTreeMap<&str, &'a Value>,
+    stored: Option<&'a Value>,
+    crd: &Definition,
+    new: &Value,
+) -> Option<&'a Value> {
     let is_used = |version: &Value| is_served(version) || is_stored(version);
     if !is_used(new) {
         return None;
     }
-    match find(old, name(new)) {
-        Some(same) => Some(same).filter(|same| is_used(same)),
+    match old.get(name(new)) {
+        Some(same) => Some(*same).filter(|same| is_used(same)),
         None if converts(crd) => None,
-        None => old.versions().iter().find(|version| is_stored(version)),
+        None => stored,
     }
 }
 
@@ -47,7 +54,8 @@ pub fn scope(old: &Definition, new: &Definition, found: &mut Vec<Break>) {
 
 /// Versions without which stored objects cannot be read.
 pub fn still_stored(old: &Definition, new: &Definition, found: &mut Vec<Break>) {
-    for version in stored_versions(old).filter(|version| find(new, version).is_none()) {
+    let new = by_name(new);
+    for version in stored_versions(old).filter(|version| !new.contains_key(version)) {
         let text = format!(
             "version `{version}` was removed, but is in `status.storedVersions`: objects may be stored in it"
         );
@@ -60,12 +68,14 @@ pub fn still_stored(old: &Definition, new: &Definition, found: &mut Vec<Break>) 
 
 /// Versions that clients can no longer use.
 pub fn versions(old: &Definition, new: &Definition, found: &mut Vec<Break>) {
+    let new = by_name(new);
+    let known_as_stored: BTreeSet<&str> = stored_versions(old).collect();
     for version in old.versions() {
         let name = name(version);
-        if is_known_as_stored(old, name) && find(new, name).is_none() {
+        if known_as_stored.contains(name) && !new.contains_key(name) {
             continue;
         }
-        match find(new, name) {
+        match new.get(name) {
             None if is_stored(version) => {
                 let text = format!(
                     "the storage version `{name}` was removed: objects stored in it cannot be read"
@@ -96,10 +106,7 @@ pub fn conversion(old: &Definition, new: &Definition, found: &mut Vec<Break>) {
 
 /// The version in which objects are stored.
 pub fn storage(old: &Definition, new: &Definition, found: &mut Vec<Break>) {
-    let stored = |crd: &Definition| {
-        let version = crd.versions().iter().find(|version| is_stored(version));
-        version.map(|version| name(version).to_owned())
-    };
+    let stored = |crd| stored(crd).map(|version| name(version).to_owned());
     let (Some(before), Some(now)) = (stored(old), stored(new)) else {
         return;
     };
@@ -114,18 +121,20 @@ pub fn storage(old: &Definition, new: &Definition, found: &mut Vec<Break>) {
     }
 }
 
+/// The version in which objects are stored.
+pub fn stored<'a>(crd: &Definition<'a>) -> Option<&'a Value> {
+    crd.versions().iter().find(|version| is_stored(version))
+}
+
 fn stored_versions<'a>(crd: &Definition<'a>) -> impl Iterator<Item = &'a str> + use<'a> {
     let list = crd.0["status"]["storedVersions"].as_array();
     list.into_iter().flatten().filter_map(Value::as_str)
 }
 
-fn is_known_as_stored(crd: &Definition, name: &str) -> bool {
-    stored_versions(crd).any(|stored| stored == name)
-}
-
-fn find<'a>(crd: &Definition<'a>, wanted: &str) -> Option<&'a Value> {
-    let mut versions = crd.versions().iter();
-    versions.find(|version| name(version) == wanted)
+/// The versions by their names; the first of those that have the same.
+pub fn by_name<'a>(crd: &Definition<'a>) -> BTreeMap<&'a str, &'a Value> {
+    let versions = crd.versions().iter().rev();
+    versions.map(|version| (name(version), version)).collect()
 }
 
 fn name(version: &Value) -> &str {

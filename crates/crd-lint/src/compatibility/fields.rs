@@ -1,5 +1,7 @@
 //! Fields of objects: removed, required, defaulted.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use serde_json::{Map, Value};
 
 use super::pair::{Kind, Pair, kind};
@@ -23,9 +25,10 @@ pub fn removed(pair: &Pair, found: &mut Vec<Break>) {
         found.push(Break::new(&path, text, "keep the type"));
     }
     let gone = |name: &&String| !new.is_some_and(|new| new.contains_key(*name));
+    let renamed = renamed(pair);
     for name in old.into_iter().flat_map(Map::keys).filter(gone) {
         let path = format!("{}.{name}", pair.path());
-        found.push(match (is_kept(pair), renamed(pair, name)) {
+        found.push(match (is_kept(pair), renamed.get(name.as_str())) {
             (true, _) => {
                 let text = "the field's schema was removed; its content survives, because unknown fields are kept";
                 let help = "keep the field, so that it is still validated and documented";
@@ -62,23 +65,31 @@ fn is_kept(pair: &Pair) -> bool {
     pair.new.is(PRESERVE)
 }
 
-/// The only new field with the schema of a field that is gone.
-fn renamed<'a>(pair: &Pair<'a>, name: &str) -> Option<&'a str> {
-    let (old, new) = (fields(pair.old)?, fields(pair.new.schema)?);
-    let added = new.iter().filter(|(known, _)| !old.contains_key(*known));
-    let mut same = added.filter(|(_, schema)| undescribed(schema) == undescribed(&old[name]));
-    match (same.next(), same.next()) {
-        (Some((only, _)), None) => Some(only),
-        _ => None,
+/// For each field that is gone, the only new one with its schema.
+fn renamed<'a>(pair: &Pair<'a>) -> BTreeMap<&'a str, &'a str> {
+    let (Some(old), Some(new)) = (fields(pair.old), fields(pair.new.schema)) else {
+        return BTreeMap::new();
+    };
+    let mut added: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    for (name, schema) in new.iter().filter(|(name, _)| !old.contains_key(*name)) {
+        added.entry(undescribed(schema)).or_default().push(name);
     }
+    let gone = old.iter().filter(|(name, _)| !new.contains_key(*name));
+    let renamed = gone.filter_map(
+        |(name, schema)| match added.get(&undescribed(schema))?[..] {
+            [only] => Some((name.as_str(), only)),
+            _ => None,
+        },
+    );
+    renamed.collect()
 }
 
-fn undescribed(schema: &Value) -> Value {
-    let mut schema = schema.clone();
-    if let Some(keywords) = schema.as_object_mut() {
-        keywords.remove("description");
-    }
-    schema
+fn undescribed(schema: &Value) -> String {
+    let keywords = schema.as_object().into_iter().flatten();
+    let keywords = keywords.filter(|(key, _)| *key != "description");
+    let keywords: BTreeMap<&String, &Value> = keywords.collect();
+    // A map of JSON can always be written.
+    serde_json::to_string(&keywords).unwrap_or_default()
 }
 
 /// Unknown fields that were kept.
@@ -93,20 +104,19 @@ pub fn unknown(pair: &Pair, found: &mut Vec<Break>) {
     }
 }
 
+fn names(list: &Value) -> impl Iterator<Item = &str> {
+    let names = list.as_array().into_iter().flatten();
+    names.filter_map(Value::as_str)
+}
+
 /// Fields that must now be present.
 pub fn required(pair: &Pair, found: &mut Vec<Break>) {
     if !pair.is_same_kind() {
         return;
     }
-    let list = |value: &Value| -> Vec<String> {
-        let names = value.as_array().into_iter().flatten();
-        names
-            .filter_map(|it| it.as_str().map(str::to_owned))
-            .collect()
-    };
     let (old, new) = pair.both("required");
-    let before = list(old);
-    for name in list(new).iter().filter(|name| !before.contains(name)) {
+    let before: BTreeSet<&str> = names(old).collect();
+    for name in names(new).filter(|name| !before.contains(name)) {
         // The API server adds defaults before it validates, to stored objects as well.
         if !pair.new.get("properties")[name]["default"].is_null() {
             continue;

@@ -1,6 +1,6 @@
 //! Pairs the schemas of two versions by the path of the values that they describe.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
@@ -24,15 +24,15 @@ pub fn pairs<'a>(old: &'a Value, new: &'a Value) -> Vec<Pair<'a>> {
         known.insert(node.path.clone(), node.schema);
     });
     let mut pairs: Vec<Pair> = Vec::new();
-    let mut ended: Vec<String> = Vec::new();
+    let mut ended: BTreeSet<String> = BTreeSet::new();
     walk(new, &mut |node| {
-        let inside = |path: &String| node.path.starts_with(path.as_str());
-        if node.meta || ended.iter().any(inside) {
+        let mut around = node.path.match_indices(['.', '[']);
+        if node.meta || around.any(|(at, _)| ended.contains(&node.path[..at])) {
             return;
         }
         for (path, old) in before(&known, node) {
             if kind(old) != kind(node.schema) {
-                ended.extend([".", "["].map(|sign| format!("{path}{sign}")));
+                ended.insert(path.clone());
             }
             let mut new = node.clone();
             new.path = path;
@@ -57,14 +57,11 @@ fn before<'a>(known: &BTreeMap<String, &'a Value>, new: &Node) -> Vec<(String, &
     let Some(map) = path.strip_suffix("[*]") else {
         return Vec::new();
     };
-    let is_field = |path: &String| {
-        let name = path
-            .strip_prefix(map)
-            .and_then(|rest| rest.strip_prefix('.'));
-        name.is_some_and(|name| !name.contains(['.', '[']))
-    };
-    let fields = known.iter().filter(|(path, _)| is_field(path));
-    fields.map(|(path, old)| (path.clone(), *old)).collect()
+    let start = format!("{map}.");
+    let below = known.range(start.clone()..);
+    let below = below.map_while(|(path, old)| Some((path, path.strip_prefix(&start)?, old)));
+    let fields = below.filter(|(_, name, _)| !name.contains(['.', '[']));
+    fields.map(|(path, _, old)| (path.clone(), *old)).collect()
 }
 
 impl Pair<'_> {
@@ -92,11 +89,7 @@ impl Pair<'_> {
     /// Whether all values that were valid are known, and still are.
     pub fn keeps_every_value(&self) -> bool {
         let known = self.old["enum"].as_array();
-        known.is_some_and(|values| {
-            values
-                .iter()
-                .all(|it| value::violations(self.new.schema, it, "").is_empty())
-        })
+        known.is_some_and(|values| value::are_valid(self.new.schema, values))
     }
 }
 

@@ -1,5 +1,7 @@
 //! `allOf`, `anyOf`, `oneOf` and `not`.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 
 use super::pair::Pair;
@@ -13,16 +15,16 @@ pub fn changed(pair: &Pair, found: &mut Vec<Break>) {
         return;
     }
     for (key, allows) in [
-        ("allOf", all_of as fn(&Pair, &[Value], &[Value]) -> bool),
+        ("allOf", all_of as fn(&Pair, &Parts, &Parts) -> bool),
         ("anyOf", any_of),
         ("oneOf", one_of),
     ] {
         let (old, new) = pair.both(key);
-        let list = |value: &Value| -> Vec<Value> {
-            let all = value.as_array().into_iter().flatten();
-            all.map(undescribed).collect()
+        let parts = |value: &Value| -> Parts {
+            let all = value.as_array().into_iter().flatten().map(undescribed);
+            all.map(|part| (part.to_string(), part)).collect()
         };
-        let (old, new) = (list(old), list(new));
+        let (old, new) = (parts(old), parts(new));
         if !new.is_empty() && !allows(pair, &old, &new) {
             let text = format!("`{key}` may reject values that were valid");
             found.push(Break::new(pair.path(), text, HELP));
@@ -35,25 +37,28 @@ pub fn changed(pair: &Pair, found: &mut Vec<Break>) {
     }
 }
 
+/// The parts of a restriction, by their text.
+type Parts = BTreeMap<String, Value>;
+
 /// Every part was there before.
-fn all_of(_: &Pair, old: &[Value], new: &[Value]) -> bool {
-    new.iter().all(|part| old.contains(part))
+fn all_of(_: &Pair, old: &Parts, new: &Parts) -> bool {
+    new.keys().all(|part| old.contains_key(part))
 }
 
 /// Every old variant is still there.
-fn any_of(_: &Pair, old: &[Value], new: &[Value]) -> bool {
-    !old.is_empty() && old.iter().all(|variant| new.contains(variant))
+fn any_of(_: &Pair, old: &Parts, new: &Parts) -> bool {
+    !old.is_empty() && old.keys().all(|variant| new.contains_key(variant))
 }
 
 /// Every old variant is still there, and no old value matches another one, because each new variant requires a field that is new.
-fn one_of(pair: &Pair, old: &[Value], new: &[Value]) -> bool {
-    let added = || new.iter().filter(|variant| !old.contains(variant));
+fn one_of(pair: &Pair, old: &Parts, new: &Parts) -> bool {
+    let added = || new.iter().filter(|(text, _)| !old.contains_key(*text));
     let needs_new_field = |variant: &Value| {
         let required = variant["required"].as_array().into_iter().flatten();
         let mut names = required.filter_map(Value::as_str);
         names.any(|name| pair.old["properties"][name].is_null())
     };
-    any_of(pair, old, new) && added().all(needs_new_field)
+    any_of(pair, old, new) && added().all(|(_, variant)| needs_new_field(variant))
 }
 
 /// A schema without its descriptions.

@@ -1,5 +1,7 @@
 //! What a version serves next to its objects.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
 use super::rule::Break;
@@ -32,16 +34,15 @@ pub fn subresources(old: &Value, new: &Value, found: &mut Vec<Break>) {
 
 /// Fields by which clients can no longer filter.
 pub fn selectable(old: &Value, new: &Value, found: &mut Vec<Break>) {
-    let paths = |version: &Value| -> Vec<String> {
-        let fields = version["selectableFields"].as_array().into_iter().flatten();
-        fields
-            .filter_map(|field| field["jsonPath"].as_str().map(str::to_owned))
-            .collect()
-    };
-    let now = paths(new);
-    for path in paths(old).into_iter().filter(|path| !now.contains(path)) {
+    let now: BTreeSet<&str> = paths(new).collect();
+    for path in paths(old).filter(|path| !now.contains(path)) {
         let text = "the field is not selectable now: requests that filter by it fail";
         let help = format!("keep `selectable = \"{path}\"` in `#[kube(…)]`");
-        found.push(Break::new(&path, text, help));
+        found.push(Break::new(path, text, help));
     }
+}
+
+fn paths(version: &Value) -> impl Iterator<Item = &str> {
+    let fields = version["selectableFields"].as_array().into_iter().flatten();
+    fields.filter_map(|field| field["jsonPath"].as_str())
 }

@@ -2,15 +2,20 @@
 //!
 //! Source: `pkg/apiserver/schema/cel/validation.go` of apiextensions-apiserver. The cost of rules is not counted.
 
+use std::cell::Cell;
+
 use serde_json::Value;
 
-use super::super::ratcheting::{Pair, before};
+use super::super::ratcheting::{Keyed, Pair};
 use super::data::Data;
 use super::field_path::{FieldPath, Step};
 use super::outcome::Stop;
 use super::ratchet::Ratchet;
 use super::rules::{Compiled, Rule, Rules};
 use super::run::Run;
+
+/// The steps of all rules of a value: `RuntimeCELCostBudget` of the API server, in another unit.
+const STEPS: usize = 10_000_000;
 
 /// The longest message that an expression may make: `MaxEvaluatedMessageExpressionSizeBytes`.
 const LONGEST: usize = 5120;
@@ -55,7 +60,18 @@ impl Rules {
         new: &'v Value,
         old: Option<&'v Value>,
     ) -> Vec<Verdict<'v>> {
-        self.walk(schema, new, old, Ratchet::default())
+        self.check_within(&Cell::new(STEPS), schema, new, old)
+    }
+
+    /// The same with steps that are shared with other values. What is left to do without them is unknown.
+    pub fn check_within<'v>(
+        &'v self,
+        steps: &Cell<usize>,
+        schema: &'v Value,
+        new: &'v Value,
+        old: Option<&'v Value>,
+    ) -> Vec<Verdict<'v>> {
+        self.walk(steps, schema, new, old, Ratchet::default())
     }
 
     /// The same for an update: what it leaves as it was may violate rules.
@@ -66,6 +82,7 @@ impl Rules {
         old: &'v Value,
     ) -> Vec<Verdict<'v>> {
         self.walk(
+            &Cell::new(STEPS),
             schema,
             new,
             Some(old),
@@ -75,12 +92,17 @@ impl Rules {
 
     fn walk<'v>(
         &'v self,
+        steps: &Cell<usize>,
         schema: &'v Value,
         new: &'v Value,
         old: Option<&'v Value>,
         ratchet: Ratchet<'v>,
     ) -> Vec<Verdict<'v>> {
-        let mut walk = Walk::default();
+        let mut walk = Walk {
+            path: FieldPath::default(),
+            found: Vec::new(),
+            steps,
+        };
         walk.value(
             self,
             &At {
@@ -102,13 +124,13 @@ struct At<'v> {
     ratchet: Ratchet<'v>,
 }
 
-#[derive(Default)]
-struct Walk<'v> {
+struct Walk<'v, 's> {
     path: FieldPath,
     found: Vec<Verdict<'v>>,
+    steps: &'s Cell<usize>,
 }
 
-impl<'v> Walk<'v> {
+impl<'v> Walk<'v, '_> {
     fn value(&mut self, rules: &'v Rules, at: &At<'v>) {
         if at.new.is_null() {
             return;
@@ -140,12 +162,13 @@ impl<'v> Walk<'v> {
                 }
             }
             Value::Array(items) => {
+                let Some(rules) = &rules.items else { return };
+                let old = at.old.and_then(|old| Keyed::of(at.schema, old));
                 for (index, new) in items.iter().enumerate() {
-                    let Some(rules) = &rules.items else { break };
                     let below = At {
                         schema: &at.schema["items"],
                         new,
-                        old: at.old.and_then(|old| before(at.schema, old, new)),
+                        old: old.as_ref().and_then(|old| old.get(new)),
                         ratchet: at.ratchet.item(index),
                     };
                     self.below(Step::Index(index), rules, &below);
@@ -171,8 +194,8 @@ impl<'v> Walk<'v> {
         for rule in &rules.own {
             let why = match (&new, &old) {
                 (None, _) | (_, Some(None)) => Some(Why::Unknown),
-                (Some(new), Some(old)) => rule.why(new, old.as_ref(), &at.ratchet),
-                (Some(new), None) => rule.why(new, None, &at.ratchet),
+                (Some(new), Some(old)) => rule.why(new, old.as_ref(), &at.ratchet, self.steps),
+                (Some(new), None) => rule.why(new, None, &at.ratchet, self.steps),
             };
             let Some(why) = why else {
                 continue;
@@ -195,7 +218,13 @@ impl<'v> Walk<'v> {
 
 impl Rule {
     /// Why it does not accept a value; `None` if it does.
-    fn why(&self, new: &Data, old: Option<&Data>, ratchet: &Ratchet<'_>) -> Option<Why> {
+    fn why(
+        &self,
+        new: &Data,
+        old: Option<&Data>,
+        ratchet: &Ratchet<'_>,
+        steps: &Cell<usize>,
+    ) -> Option<Why> {
         let Ok(Compiled {
             expression,
             uses_old,
@@ -210,21 +239,21 @@ impl Rule {
             (Some(old), false) => old.clone(),
         };
         let names = || vec![("self", new.clone()), ("oldSelf", old.clone())];
-        match Run::new(names()).value(expression) {
+        match Run::shared(names(), expression, steps) {
             Ok(Data::Bool(true)) => None,
             Ok(Data::Bool(false)) if !uses_old && ratchet.is_same() => None,
-            Ok(Data::Bool(false)) => Some(Why::Violated(self.made(names()))),
+            Ok(Data::Bool(false)) => Some(Why::Violated(self.made(names(), steps))),
             Err(Stop::Failed(why)) => Some(Why::Failed(why)),
             _ => Some(Why::Unknown),
         }
     }
 
     /// The result of its expression for the message; `None` if it has none, or that has none in the API server either.
-    fn made(&self, names: Vec<(&str, Data)>) -> Option<Message> {
+    fn made(&self, names: Vec<(&str, Data)>, steps: &Cell<usize>) -> Option<Message> {
         let Some(expression) = &self.text_of_message else {
             return self.message_expression.as_ref().map(|_| Message::Unknown);
         };
-        match Run::new(names).value(expression) {
+        match Run::shared(names, expression, steps) {
             Ok(Data::Text(text)) => {
                 let text = text.trim();
                 let fits = !text.is_empty() && text.len() <= LONGEST && !text.contains('\n');

@@ -48,6 +48,27 @@ impl Data {
         Self::Text(text.into())
     }
 
+    /// The bytes of a text, or the items of a list or map.
+    pub fn length(&self) -> usize {
+        match self {
+            Self::Text(text) => text.len(),
+            Self::List(list) => list.items.len(),
+            Self::Map(map) => map.len(),
+            _ => 0,
+        }
+    }
+
+    /// The same with all that is in it.
+    pub fn size(&self) -> usize {
+        let below = match self {
+            Self::List(list) => list.items.iter().map(Self::size).sum(),
+            Self::Map(map) => map.values().map(Self::size).sum(),
+            Self::Optional(Some(inner)) => inner.size(),
+            _ => 0,
+        };
+        self.length() + below
+    }
+
     pub fn list(items: Vec<Self>) -> Self {
         let merged = false;
         Self::List(List { items, merged }.into())

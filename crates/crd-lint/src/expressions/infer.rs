@@ -1,12 +1,14 @@
 //! Infers the type of an expression, or explains why it has none. In doubt it accepts expressions that the API server may reject.
 
+use std::sync::Arc;
+
 use cel::IdedExpr;
 use cel::common::ast::{CallExpr, ComprehensionExpr, EntryExpr, Expr, LiteralValue, SelectExpr};
 
 use super::bound::Bound;
 use super::constants;
 use super::functions::ALL;
-use super::inferred::{Cause, Inferred, field};
+use super::inferred::{Cause, Inferred, TypeError, field};
 use super::operators::operator;
 use super::overload::overload;
 use super::parse::unquoted;
@@ -22,7 +24,7 @@ impl Checker {
     /// For a rule on values of type `root`.
     pub fn new(root: &Type, optional: bool) -> Self {
         let old = if optional {
-            Type::Optional(Box::new(root.clone()))
+            Type::Optional(Arc::new(root.clone()))
         } else {
             root.clone()
         };
@@ -53,12 +55,12 @@ impl Checker {
                 LiteralValue::UInt(_) => Type::UInt,
             }),
             Expr::Ident(name) => self.scope.name(name),
-            Expr::Select(select) => self.select(select),
+            Expr::Select(select) => Ok(self.select(select)?.0),
             Expr::List(list) => {
                 let optional = |position| list.optional_indices.contains(&position);
                 let items = list.elements.iter().enumerate();
                 let items = items.map(|(position, item)| (item, optional(position)));
-                Ok(Type::List(Box::new(self.common(items)?)))
+                Ok(Type::List(Arc::new(self.common(items)?)))
             }
             Expr::Map(map) => {
                 let entries = || {
@@ -69,7 +71,7 @@ impl Checker {
                 };
                 let keys = self.common(entries().map(|entry| (&entry.key, false)))?;
                 let values = entries().map(|entry| (&entry.value, entry.optional));
-                Ok(Type::Map(Box::new(keys), Box::new(self.common(values)?)))
+                Ok(Type::Map(Arc::new(keys), Arc::new(self.common(values)?)))
             }
             Expr::Comprehension(comprehension) => self.comprehension(comprehension),
             Expr::Call(call) => self.call(call),
@@ -81,8 +83,9 @@ impl Checker {
     fn common<'a>(&mut self, items: impl Iterator<Item = (&'a IdedExpr, bool)>) -> Inferred {
         let (mut kinds, mut open) = (Vec::new(), false);
         for (item, optional) in items {
-            kinds.push(given(self.infer(item)?, optional));
-            open |= self.is_open(item);
+            let (kind, is_open) = self.item(item)?;
+            kinds.push(given(kind, optional));
+            open |= is_open;
         }
         if let Some(other) = kinds.iter().find(|kind| open && **kind != Type::Dyn) {
             let text = format!("a value of any type and {other} cannot be in one list or map");
@@ -91,19 +94,19 @@ impl Checker {
         joined(kinds)
     }
 
-    fn select(&mut self, select: &SelectExpr) -> Inferred {
-        let on = self.infer(&select.operand)?;
-        let found = field(&on, unquoted(&select.field))?;
-        Ok(if select.test { Type::Bool } else { found })
+    /// The type of an item, and whether it is a field of any type (an `IntOrString`). Elsewhere this type means that the type is unknown.
+    fn item(&mut self, expression: &IdedExpr) -> Result<(Type, bool), TypeError> {
+        match &expression.expr {
+            Expr::Select(select) => self.select(select),
+            _ => Ok((self.infer(expression)?, false)),
+        }
     }
 
-    /// Whether it is a field of any type (an `IntOrString`). Elsewhere this type means that the type is unknown.
-    fn is_open(&mut self, expression: &IdedExpr) -> bool {
-        let Expr::Select(select) = &expression.expr else {
-            return false;
-        };
-        let on = self.infer(&select.operand);
-        matches!(on, Ok(Type::Object(_, fields)) if fields.get(unquoted(&select.field)) == Some(&Type::Dyn))
+    fn select(&mut self, select: &SelectExpr) -> Result<(Type, bool), TypeError> {
+        let on = self.infer(&select.operand)?;
+        let found = field(&on, unquoted(&select.field))?;
+        let is_open = matches!(on, Type::Object(..)) && found == Type::Dyn;
+        Ok((if select.test { Type::Bool } else { found }, is_open))
     }
 
     fn within<T>(&mut self, names: &[(&str, Type)], inside: impl FnOnce(&mut Self) -> T) -> T {
@@ -117,8 +120,8 @@ impl Checker {
     fn comprehension(&mut self, macros: &ComprehensionExpr) -> Inferred {
         let range = self.infer(&macros.iter_range)?;
         let item = match range {
-            Type::List(item) => *item,
-            Type::Map(key, _) => *key,
+            Type::List(item) => (*item).clone(),
+            Type::Map(key, _) => (*key).clone(),
             Type::Dyn => Type::Dyn,
             other => {
                 return Err(
@@ -187,9 +190,9 @@ impl Checker {
     /// The type of a macro that binds variables.
     fn bound(&mut self, target: &IdedExpr, bound: &Bound) -> Inferred {
         let kinds = match (self.infer(target)?, bound.names.len()) {
-            (Type::List(item), 2) => [Type::Int, *item],
-            (Type::Map(key, value), _) => [*key, *value],
-            (Type::List(item) | Type::Optional(item), _) => [*item, Type::Dyn],
+            (Type::List(item), 2) => [Type::Int, (*item).clone()],
+            (Type::Map(key, value), _) => [(*key).clone(), (*value).clone()],
+            (Type::List(item) | Type::Optional(item), _) => [(*item).clone(), Type::Dyn],
             _ => [Type::Dyn, Type::Dyn],
         };
         let names = bound.names.iter().copied().zip(kinds);
@@ -214,7 +217,7 @@ impl Checker {
 /// The type of `?item`, an item that may be missing.
 fn given(kind: Type, optional: bool) -> Type {
     match kind {
-        Type::Optional(inner) if optional => *inner,
+        Type::Optional(inner) if optional => (*inner).clone(),
         kind => kind,
     }
 }

@@ -1,5 +1,7 @@
 //! The result of type inference.
 
+use std::sync::Arc;
+
 use super::super::nearest::nearest;
 use super::types::Type;
 
@@ -52,7 +54,7 @@ pub fn field(on: &Type, name: &str) -> Inferred {
         }),
         Type::Map(_, value) => Ok((**value).clone()),
         Type::Dyn => Ok(Type::Dyn),
-        Type::Optional(inner) => Ok(Type::Optional(Box::new(field(inner, name)?))),
+        Type::Optional(inner) => Ok(Type::Optional(Arc::new(field(inner, name)?))),
         other => Err(format!("{other} has no field `{name}`").into()),
     }
 }

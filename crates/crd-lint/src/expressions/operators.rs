@@ -1,5 +1,7 @@
 //! The types of operators.
 
+use std::sync::Arc;
+
 use cel::IdedExpr;
 use cel::common::ast::{Expr, LiteralValue};
 
@@ -64,11 +66,9 @@ pub fn operator(name: &str, arguments: &[Type], written: &[IdedExpr]) -> Inferre
         ("_+_" | "_-_" | "_*_" | "_/_" | "_%_", [UInt, UInt]) => UInt,
         ("_+_", [String, String]) => String,
         ("_+_", [Bytes, Bytes]) => Bytes,
-        ("_+_", [List(a), List(b)]) if a.fits(b) => List(Box::new(if **a == Dyn {
-            (**b).clone()
-        } else {
-            (**a).clone()
-        })),
+        ("_+_", [List(a), List(b)]) if a.fits(b) => {
+            List(if **a == Dyn { b.clone() } else { a.clone() })
+        }
         ("_+_", [Timestamp, Duration] | [Duration, Timestamp]) | ("_-_", [Timestamp, Duration]) => {
             Timestamp
         }
@@ -89,7 +89,7 @@ pub fn operator(name: &str, arguments: &[Type], written: &[IdedExpr]) -> Inferre
             };
             match field(on, unquoted(&name))? {
                 inner @ Optional(_) => inner,
-                inner => Optional(Box::new(inner)),
+                inner => Optional(Arc::new(inner)),
             }
         }
         _ => return rejected(),

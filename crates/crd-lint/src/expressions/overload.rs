@@ -1,5 +1,7 @@
 //! Resolves the overloads of functions and methods.
 
+use std::sync::Arc;
+
 use super::super::nearest::nearest;
 use super::functions::{ALL, Function};
 use super::inferred::{Cause, Inferred};
@@ -62,13 +64,13 @@ fn takes(name: &str, wanted: &Type, given: &Type) -> bool {
 /// The result type of a call; it may depend on the receiver.
 fn result(function: &Function, on: Option<Type>, arguments: &[Type]) -> Type {
     match (function.name, on) {
-        ("orValue" | "value", Some(Type::Optional(inner))) => *inner,
+        ("orValue" | "value", Some(Type::Optional(inner))) => (*inner).clone(),
         ("or" | "distinct" | "reverse" | "sort" | "slice", Some(kind)) => kind,
-        ("sum" | "min" | "max", Some(Type::List(item))) => *item,
+        ("sum" | "min" | "max", Some(Type::List(item))) => (*item).clone(),
         ("first" | "last", Some(Type::List(item))) => Type::Optional(item),
-        ("split" | "findAll", Some(_)) => Type::List(Box::new(Type::String)),
+        ("split" | "findAll", Some(_)) => Type::List(Arc::new(Type::String)),
         ("optional.of" | "optional.ofNonZeroValue", _) => {
-            Type::Optional(Box::new(arguments.first().cloned().unwrap_or(Type::Dyn)))
+            Type::Optional(Arc::new(arguments.first().cloned().unwrap_or(Type::Dyn)))
         }
         _ => function.result.clone(),
     }

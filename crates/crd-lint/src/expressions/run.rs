@@ -2,6 +2,7 @@
 
 mod functions;
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 
 use cel::IdedExpr;
@@ -15,21 +16,43 @@ use super::parse::unquoted;
 pub struct Run<'a> {
     scope: Vec<(&'a str, Outcome)>,
     /// The remaining steps, so that the evaluation terminates.
-    steps: u32,
+    steps: usize,
 }
+
+/// The steps of one expression. The API server counts its costs, and a rule of which it accepts the estimate needs fewer.
+const MOST: usize = 1_000_000;
 
 impl<'a> Run<'a> {
     pub fn new(names: Vec<(&'a str, Data)>) -> Self {
         let scope = names.into_iter().map(|(name, value)| (name, Ok(value)));
         Self {
             scope: scope.collect(),
-            steps: 1_000_000,
+            steps: MOST,
         }
+    }
+
+    /// Evaluates an expression with some of the steps that all expressions share.
+    pub fn shared(
+        names: Vec<(&'a str, Data)>,
+        expression: &'a IdedExpr,
+        steps: &Cell<usize>,
+    ) -> Outcome {
+        let mut run = Self::new(names);
+        let given = run.steps.min(steps.get());
+        run.steps = given;
+        let value = run.value(expression);
+        steps.set(steps.get() - (given - run.steps));
+        value
+    }
+
+    fn pay(&mut self, steps: usize) -> Result<(), Stop> {
+        self.steps = self.steps.checked_sub(steps).ok_or(Stop::Unknown)?;
+        Ok(())
     }
 
     /// The value of an expression.
     pub fn value(&mut self, expression: &'a IdedExpr) -> Outcome {
-        self.steps = self.steps.checked_sub(1).ok_or(Stop::Unknown)?;
+        self.pay(1)?;
         match &expression.expr {
             Expr::Literal(literal) => Ok(constant(literal)),
             Expr::Ident(name) => self.name(name),
@@ -107,7 +130,10 @@ impl<'a> Run<'a> {
     fn comprehension(&mut self, macros: &'a ComprehensionExpr) -> Outcome {
         let start = self.value(&macros.accu_init);
         let items = match self.value(&macros.iter_range)? {
-            Data::List(list) => list.items.clone(),
+            Data::List(list) => {
+                self.pay(list.items.len())?;
+                list.items.clone()
+            }
             // The order of keys is random, which only matters for lists.
             Data::Map(map) if !matches!(start, Ok(Data::List(_))) => {
                 map.keys().map(|key| Data::text(key)).collect()
@@ -156,6 +182,7 @@ impl<'a> Run<'a> {
                     all.push(self.value(target)?);
                 }
                 all.extend(self.values(arguments)?);
+                self.pay(weight(name, &all))?;
                 functions::call(name, &all)
             }
         }
@@ -176,6 +203,31 @@ impl<'a> Run<'a> {
             _ => Err(Stop::Unknown),
         }
     }
+}
+
+/// The steps of a call: more for long texts and lists, and for long results.
+fn weight(name: &str, arguments: &[Data]) -> usize {
+    const TEXT: usize = 16;
+    let of_result = match (name, arguments) {
+        ("replace", [Data::Text(text), Data::Text(from), Data::Text(to)]) => {
+            (text.len() / from.len().max(1) + 1).saturating_mul(to.len())
+        }
+        ("join", [Data::List(list), between @ ..]) => {
+            let between = between.iter().map(Data::length).sum::<usize>() + 1;
+            let items = list.items.iter().map(Data::length).sum::<usize>();
+            list.items
+                .len()
+                .saturating_mul(between)
+                .saturating_add(items)
+        }
+        ("_==_" | "_!=_" | "@in" | "_in_", all) => all.iter().map(Data::size).sum(),
+        _ => 0,
+    };
+    let length = |argument: &Data| match argument {
+        Data::Text(text) => text.len() / TEXT,
+        other => other.length(),
+    };
+    (of_result / TEXT).saturating_add(arguments.iter().map(length).sum())
 }
 
 fn constant(literal: &LiteralValue) -> Data {

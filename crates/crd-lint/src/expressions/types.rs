@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 
@@ -10,7 +11,7 @@ pub fn is_embedded(schema: &Value) -> bool {
     schema["x-kubernetes-embedded-resource"] == json!(true)
 }
 
-/// A CEL type.
+/// A CEL type. Clones share what it contains: an expression mentions `self` many times.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Type {
     /// Any type, known only at run time.
@@ -26,38 +27,49 @@ pub enum Type {
     Timestamp,
     /// `type(x)`.
     Kind,
-    List(Box<Type>),
-    Map(Box<Type>, Box<Type>),
-    /// An object at this path below `self`, with these fields. Objects at different paths never have the same type.
-    Object(String, BTreeMap<String, Type>),
-    Optional(Box<Type>),
+    List(Arc<Type>),
+    Map(Arc<Type>, Arc<Type>),
+    /// An object with these fields, and what tells it from others: objects at different paths never have the same type.
+    Object(Place, Arc<BTreeMap<String, Type>>),
+    Optional(Arc<Type>),
     /// A type of Kubernetes' libraries: `kubernetes.URL`.
     Opaque(&'static str),
+}
+
+/// Where the schema of an object is, in memory: the same for as long as types of it are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    schema: usize,
+    /// The metadata of an object, which has no schema.
+    is_meta: bool,
+}
+
+impl Place {
+    /// That of something.
+    pub fn of<T: ?Sized>(schema: &T) -> Self {
+        let schema = std::ptr::from_ref(schema).addr();
+        let is_meta = false;
+        Self { schema, is_meta }
+    }
 }
 
 impl Type {
     /// The CEL type of a schema; `None` if rules cannot see its values.
     pub fn of(schema: &Value, resource: bool) -> Option<Self> {
-        Self::at("", schema, resource)
-    }
-
-    fn at(place: &str, schema: &Value, resource: bool) -> Option<Self> {
         if schema["x-kubernetes-int-or-string"] == json!(true) {
             return Some(Self::Dyn);
         }
-        let inner = |schema: &Value, sign: &str| {
-            Self::at(&format!("{place}{sign}"), schema, is_embedded(schema)).map(Box::new)
-        };
+        let inner = |schema: &Value| Self::of(schema, is_embedded(schema)).map(Arc::new);
         match schema["type"].as_str()? {
-            "array" => Some(Self::List(inner(&schema["items"], "[]")?)),
+            "array" => Some(Self::List(inner(&schema["items"])?)),
             "object" if schema["additionalProperties"].is_object() => Some(Self::Map(
-                Box::new(Self::String),
-                inner(&schema["additionalProperties"], "[*]")?,
+                Arc::new(Self::String),
+                inner(&schema["additionalProperties"])?,
             )),
-            "object" => Some(Self::Object(
-                place.to_owned(),
-                fields(place, schema, resource),
-            )),
+            "object" => {
+                let fields = fields(schema, resource);
+                Some(Self::Object(Place::of(schema), fields.into()))
+            }
             "string" => Some(match schema["format"].as_str() {
                 Some("byte") => Self::Bytes,
                 Some("duration") => Self::Duration,
@@ -114,21 +126,23 @@ impl Type {
     }
 }
 
-fn fields(place: &str, schema: &Value, resource: bool) -> BTreeMap<String, Type> {
+fn fields(schema: &Value, resource: bool) -> BTreeMap<String, Type> {
     let mut fields = BTreeMap::new();
     for (name, field) in schema["properties"].as_object().into_iter().flatten() {
-        let kind = Type::at(&format!("{place}.{name}"), field, is_embedded(field));
+        let kind = Type::of(field, is_embedded(field));
         for name in written(name) {
             fields.extend(kind.clone().map(|kind| (name, kind)));
         }
     }
     if resource {
         let names = [("name", Type::String), ("generateName", Type::String)];
-        let meta = names.map(|(name, kind)| (name.to_owned(), kind)).into();
-        fields.insert(
-            "metadata".to_owned(),
-            Type::Object(format!("{place}.metadata"), meta),
-        );
+        let meta = names.map(|(name, kind)| (name.to_owned(), kind));
+        let place = Place {
+            is_meta: true,
+            ..Place::of(schema)
+        };
+        let meta = Type::Object(place, Arc::new(meta.into()));
+        fields.insert("metadata".to_owned(), meta);
         fields.insert("apiVersion".to_owned(), Type::String);
         fields.insert("kind".to_owned(), Type::String);
     }

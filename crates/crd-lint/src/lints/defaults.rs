@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::lint::Hit;
 use crate::node::Node;
-use crate::rules::{Old, broken};
+use crate::rules::broken_within;
 use crate::value;
 
 /// Checks that a default is allowed at its path, has no unknown fields, and is valid.
@@ -28,7 +28,7 @@ pub fn check(node: &Node, found: &mut Vec<Hit>) {
         let text = format!("the default `{default}` has unknown fields");
         error(text, "use only fields of the type, by their names in YAML");
     }
-    for fault in value::violations(node.schema, default, "") {
+    for fault in value::violations_within(&node.steps, node.schema, default) {
         let part = if fault.path.is_empty() {
             "it ".to_owned()
         } else {
@@ -44,7 +44,7 @@ pub fn check(node: &Node, found: &mut Vec<Hit>) {
             "change the value of `#[serde(default)]`, or the bounds",
         );
     }
-    for broken in broken(node.schema, default, Old::Same) {
+    for broken in broken_within(&node.steps, node.schema, default) {
         let part = match broken.path.as_str() {
             "" => String::new(),
             path => format!(" in `{path}`"),

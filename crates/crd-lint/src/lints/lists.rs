@@ -1,5 +1,7 @@
 //! Merge strategies of lists and maps for server-side apply.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
 
 use crate::lint::Hit;
@@ -137,17 +139,20 @@ fn keyed(node: &Node, found: &mut Vec<Hit>) {
         ));
         return;
     }
-    for (position, key) in keys.iter().enumerate() {
-        if keys[..position].contains(key) {
+    let required = items["required"].as_array().into_iter().flatten();
+    let required: BTreeSet<&str> = required.filter_map(Value::as_str).collect();
+    let mut seen = BTreeSet::new();
+    for key in keys {
+        if !seen.insert(key) {
             let text = format!("duplicate key `{key}`");
             found.push(Hit::new(&node.path, text, "list each key once"));
         }
-        check_key(node, items, key, found);
+        check_key(node, items, key, required.contains(key), found);
     }
 }
 
 /// A key must be a scalar that is always present: required or with a default, and never null.
-fn check_key(node: &Node, items: &Value, key: &str, found: &mut Vec<Hit>) {
+fn check_key(node: &Node, items: &Value, key: &str, is_required: bool, found: &mut Vec<Hit>) {
     let mut error = |text: String, help: String| found.push(Hit::new(&node.path, text, help));
     let Some(field) = items["properties"].get(key) else {
         let names = items["properties"].as_object().into_iter().flatten();
@@ -164,10 +169,7 @@ fn check_key(node: &Node, items: &Value, key: &str, found: &mut Vec<Hit>) {
             "use a field that is a string, a number or a bool".to_owned(),
         );
     }
-    let required = items["required"]
-        .as_array()
-        .is_some_and(|names| names.contains(&json!(key)));
-    if !required && field["default"].is_null() {
+    if !is_required && field["default"].is_null() {
         error(
             format!("the key `{key}` is neither required nor has a default"),
             format!(

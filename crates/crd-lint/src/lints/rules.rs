@@ -3,7 +3,7 @@
 use cel::IdedExpr;
 use serde_json::{Value, json};
 
-use super::cost;
+use super::cost::Costs;
 use crate::expressions::{Cause, Checker, Type, TypeError, parse};
 use crate::lint::Hit;
 use crate::node::Node;
@@ -27,9 +27,14 @@ struct Expression<'a> {
 /// The expressions of the rules of a schema; empty if there is no `self`.
 fn expressions<'a>(node: &Node<'a>) -> Vec<Expression<'a>> {
     let mut found = Vec::new();
-    for rule in node.rules() {
+    let mut rules = node.rules().peekable();
+    let root = rules.peek().and_then(|_| root(node));
+    let Some(root) = root else {
+        return found;
+    };
+    for rule in rules {
         let text = |key: &str| rule[key].as_str().filter(|text| !text.trim().is_empty());
-        let (Some(condition), Some(root)) = (text("rule"), root(node)) else {
+        let Some(condition) = text("rule") else {
             continue;
         };
         found.push(compiled("rule", condition, rule, Type::Bool, &root));
@@ -70,9 +75,10 @@ fn compiled<'a>(
 
 /// Checks that rules parse and have no type errors.
 pub fn types(node: &Node, found: &mut Vec<Hit>) {
-    for rule in node.rules() {
-        let text = rule["rule"].as_str().unwrap_or_default();
-        if !text.trim().is_empty() && root(node).is_none() {
+    let has_text = |rule: &&Value| !rule["rule"].as_str().unwrap_or_default().trim().is_empty();
+    let mut rules = node.rules().filter(has_text).peekable();
+    if rules.peek().is_some() && root(node).is_none() {
+        for _ in rules {
             let text = "a rule on a value without a schema has no `self`";
             let help = "move it to the nearest type with a schema";
             found.push(Hit::new(&node.path, text, help));
@@ -121,9 +127,10 @@ fn hit(node: &Node, it: &Expression, reason: &str) -> Hit {
 
 /// Checks that rules do not cost more than the API server allows.
 pub fn cost(node: &Node, found: &mut Vec<Hit>) {
+    let costs = Costs::new(node);
     for it in expressions(node) {
         let parsed = it.parsed.as_ref();
-        found.extend(parsed.and_then(|parsed| cost::check(node, it.text, parsed)));
+        found.extend(parsed.and_then(|parsed| costs.check(it.text, parsed)));
     }
 }
 

@@ -1,5 +1,7 @@
 //! Selectable fields, by which clients can filter lists.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
 
 use crate::definition::{Definition, schema};
@@ -18,7 +20,7 @@ fn paths(version: &Value) -> impl Iterator<Item = &str> {
 /// Checks that selectable fields are scalars of `spec` or `status`, outside of lists.
 pub fn check(version: &Value, found: &mut Vec<Hit>) {
     let schema = schema(version);
-    let mut seen = Vec::new();
+    let mut seen = BTreeSet::new();
     for path in paths(version) {
         let unknown = path::unknown(schema, path, &format!("selectable field `{path}`"));
         found.extend(unknown);
@@ -32,10 +34,9 @@ pub fn check(version: &Value, found: &mut Vec<Hit>) {
         if !path.starts_with('.') {
             continue;
         }
-        if seen.contains(&path) {
+        if !seen.insert(path) {
             error("is listed twice", "list each field once");
         }
-        seen.push(path);
         if path.starts_with(".metadata.") || path.contains(['[', '\\']) {
             error(
                 "is not a field of `spec` or `status` outside of lists",

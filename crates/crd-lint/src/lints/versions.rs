@@ -1,5 +1,7 @@
 //! The versions of a definition.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
 
 use crate::definition::Definition;
@@ -51,9 +53,9 @@ pub fn served(definition: &Definition, found: &mut Vec<Hit>) {
 
 /// Checks that the names of versions are unique.
 pub fn duplicates(definition: &Definition, found: &mut Vec<Hit>) {
-    let names: Vec<&str> = definition.versions().iter().map(name).collect();
-    for (position, name) in names.iter().enumerate() {
-        if names[..position].contains(name) {
+    let mut seen = BTreeSet::new();
+    for name in definition.versions().iter().map(name) {
+        if !seen.insert(name) {
             let text = format!("duplicate version `{name}`");
             found.push(Hit::new("", text, "list each version once"));
         }

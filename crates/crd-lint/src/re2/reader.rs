@@ -1,10 +1,12 @@
 //! The state of reading a pattern.
 
+use std::collections::BTreeSet;
+
 /// The remaining pattern, and the translation so far.
 pub struct Reader<'a> {
     pub rest: &'a str,
     pub out: String,
-    pub names: Vec<&'a str>,
+    pub names: BTreeSet<&'a str>,
 }
 
 impl<'a> Reader<'a> {
@@ -12,7 +14,7 @@ impl<'a> Reader<'a> {
         Self {
             rest: pattern,
             out: String::new(),
-            names: Vec::new(),
+            names: BTreeSet::new(),
         }
     }
 

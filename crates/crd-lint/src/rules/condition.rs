@@ -1,6 +1,8 @@
 //! Match conditions of webhooks: CEL expressions about an admission request.
 
-use crate::expressions::{Cause, Checker, Type, TypeError, parse};
+use std::sync::Arc;
+
+use crate::expressions::{Cause, Checker, Place, Type, TypeError, parse};
 use crate::finding::{Finding, Severity};
 
 /// Reports why the API server cannot compile the expression of a match condition.
@@ -52,24 +54,25 @@ fn request() -> Type {
             &["group", "version", word].map(|field| (field, Type::String)),
         )
     };
-    let texts = || Box::new(Type::List(Box::new(Type::String)));
+    let texts = Type::List(Arc::new(Type::String));
+    let (kind, resource) = (name("kind"), name("resource"));
     let user = object(
         "userInfo",
         &[
             ("username", Type::String),
             ("uid", Type::String),
-            ("groups", *texts()),
-            ("extra", Type::Map(Box::new(Type::String), texts())),
+            ("groups", texts.clone()),
+            ("extra", Type::Map(Arc::new(Type::String), Arc::new(texts))),
         ],
     );
     object(
         "request",
         &[
-            ("kind", name("kind")),
-            ("resource", name("resource")),
+            ("kind", kind.clone()),
+            ("resource", resource.clone()),
             ("subResource", Type::String),
-            ("requestKind", name("kind")),
-            ("requestResource", name("resource")),
+            ("requestKind", kind),
+            ("requestResource", resource),
             ("requestSubResource", Type::String),
             ("name", Type::String),
             ("namespace", Type::String),
@@ -86,7 +89,7 @@ fn object(name: &str, fields: &[(&str, Type)]) -> Type {
     let fields = fields
         .iter()
         .map(|(name, kind)| ((*name).to_owned(), kind.clone()));
-    Type::Object(name.to_owned(), fields.collect())
+    Type::Object(Place::of(name), Arc::new(fields.collect()))
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! Evaluates rules on a value like the API server.
 
+use std::cell::Cell;
+
 use serde_json::Value;
 
 use crate::expressions::{FieldPath, Message, Rules, Step, Verdict, Why};
@@ -33,20 +35,34 @@ pub fn broken(schema: &Value, value: &Value, old: Old) -> Vec<Broken> {
         Old::None => None,
         Old::Same => Some(value),
     };
-    found(schema, value, old, is_embedded(schema))
+    found(schema, value, old, is_embedded(schema), None)
+}
+
+/// Like [`broken`] with [`Old::Same`], with steps that are shared with other values.
+pub(crate) fn broken_within(steps: &Cell<usize>, schema: &Value, value: &Value) -> Vec<Broken> {
+    found(schema, value, Some(value), is_embedded(schema), Some(steps))
 }
 
 /// Like [`broken`], for a whole object that is created, with its name.
 #[must_use]
 pub fn broken_by_object(schema: &Value, object: &Value) -> Vec<Broken> {
-    found(schema, object, None, true)
+    found(schema, object, None, true, None)
 }
 
-fn found(schema: &Value, value: &Value, old: Option<&Value>, is_resource: bool) -> Vec<Broken> {
+fn found(
+    schema: &Value,
+    value: &Value,
+    old: Option<&Value>,
+    is_resource: bool,
+    steps: Option<&Cell<usize>>,
+) -> Vec<Broken> {
     let Some(rules) = Rules::of(schema, is_resource) else {
         return Vec::new();
     };
-    let found = rules.check(schema, value, old);
+    let found = match steps {
+        Some(steps) => rules.check_within(steps, schema, value, old),
+        None => rules.check(schema, value, old),
+    };
     found.iter().filter_map(shown).collect()
 }
 

@@ -214,3 +214,27 @@ fn rules_on_the_whole_object_see_its_name() {
         "the API server generates the name"
     );
 }
+
+#[test]
+fn a_rule_cannot_take_memory_or_time() {
+    let text = "a".repeat(1000);
+    let twice = ".replace('a', 'aa')".repeat(60);
+    let all = |inside: &str, name: &str| format!("self.all({name}, {inside})");
+    let nested = ["a", "b", "c", "d"]
+        .iter()
+        .rev()
+        .fold("d != 'x'".to_owned(), |inside, name| all(&inside, name));
+    let of_text = json!({ "type": "string", "x-kubernetes-validations": [{ "rule": format!("self{twice} == ''") }, { "rule": "self.replace('', self).replace('', self) == ''" }] });
+    assert_eq!(broken(&of_text, &json!(text), Old::None), []);
+    let list: Vec<String> = (0..1000).map(|at| at.to_string()).collect();
+    let rules: Vec<Value> = (0..1000)
+        .map(|at| json!({ "rule": format!("{nested} || {at} < 0") }))
+        .collect();
+    let of_list = json!({ "type": "array", "items": { "type": "string" }, "x-kubernetes-validations": rules });
+    // The steps of all rules are one budget, as in the API server.
+    let steps = std::cell::Cell::new(300_000);
+    assert_eq!(broken_within(&steps, &of_list, &json!(list)), []);
+    assert_eq!(steps.get(), 0);
+    let joined = json!({ "type": "array", "items": { "type": "string" }, "x-kubernetes-validations": [{ "rule": "self.join(self.join(self.join(self.join(self.join('a'))))) == ''" }] });
+    assert_eq!(broken(&joined, &json!(list), Old::None), []);
+}
