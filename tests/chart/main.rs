@@ -1,10 +1,12 @@
 //! `kbr chart`: Helm renders what kustomize does, with every set of components.
 
+mod components;
 mod kubebuilder;
 mod parts;
 mod peer;
 mod random;
 mod settings;
+mod texts;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

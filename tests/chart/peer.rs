@@ -23,12 +23,8 @@ pub enum Rendered {
 pub fn render(folder: &Path, values: &[Value]) -> Vec<Rendered> {
     let files = tempfile::tempdir().unwrap();
     for (number, values) in values.iter().enumerate() {
-        // JSON is YAML.
-        fs::write(
-            files.path().join(format!("{number:05}.yaml")),
-            values.to_string(),
-        )
-        .unwrap();
+        let file = files.path().join(format!("{number:05}.yaml"));
+        fs::write(file, ascii(&values.to_string())).unwrap();
     }
     let output = Command::new(helm())
         .arg(folder)
@@ -47,6 +43,15 @@ pub fn render(folder: &Path, values: &[Value]) -> Vec<Rendered> {
         .collect();
     assert_eq!(results.len(), values.len());
     results
+}
+
+/// JSON as YAML in which no character is read as the end of a line.
+fn ascii(json: &str) -> String {
+    let escaped = |character: char| match u32::from(character) {
+        code @ 0x7f.. => format!("\\U{code:08x}"),
+        _ => character.to_string(),
+    };
+    json.chars().map(escaped).collect()
 }
 
 fn rendered(result: &Value) -> Rendered {

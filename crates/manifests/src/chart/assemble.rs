@@ -17,7 +17,7 @@ use super::role_namespaces::RoleNamespaces;
 use super::switches::{self, Switches};
 use super::text::Writer;
 use super::values::{self, Row};
-use super::{FOLDER, checks, is_manager, own};
+use super::{FOLDER, checks, is_manager, own, schemas};
 use crate::dist;
 use crate::files::Body;
 use crate::yaml;
@@ -102,7 +102,7 @@ impl Chart<'_> {
         own::defaults(self.root, &mut rows)?;
         files.extend(own::templates(self.root, FOLDER)?);
         let checks = checks::template(self.switches, &self.marks.ports, &converted);
-        files.extend(checks.map(|text| Self::file("templates/checks.yaml", &text)));
+        files.push(Self::file("templates/checks.yaml", &checks));
         files.extend(self.others(&rows, &kinds)?);
         Ok(files)
     }
@@ -211,18 +211,17 @@ fn image(deployment: &mut Choice) -> anyhow::Result<Vec<Row>> {
         Some((repository, tag)) if !tag.contains('/') && !whole.contains('@') => (repository, tag),
         _ => (whole.as_str(), ""),
     };
-    let text = json!({ "type": "string" });
     Ok(vec![
         Row::new(
             "manager.image.repository",
             json!(repository),
-            json!({ "type": "string", "minLength": 1 }),
+            schemas::repository(),
             "The image without its tag; with a digest, the tag is ignored",
         ),
         Row::new(
             "manager.image.tag",
             json!(tag),
-            text,
+            schemas::tag(),
             "The tag or the digest of the image; the version of the chart if it is empty",
         ),
     ])

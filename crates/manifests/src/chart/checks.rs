@@ -3,10 +3,16 @@
 use super::ports::Ports;
 use super::switches::Switches;
 
+/// Characters that YAML reads as the end of a line, or not at all, even in quotes. JSON writes two of them as `\u2028` and `\u2029`.
+const UNREADABLE: &str = r"[\x7f-\x9f\x{feff}\x{fffe}\x{ffff}]|\\u202[89]";
+
 /// The template. `converted` are the CRDs of the chart that the operator's webhook converts.
-pub fn template(switches: &Switches, ports: &Ports, converted: &[String]) -> Option<String> {
+pub fn template(switches: &Switches, ports: &Ports, converted: &[String]) -> String {
     let has = |value: &str| switches.values.iter().any(|it| it == value);
-    let mut checks: Vec<(String, String)> = Vec::new();
+    let mut checks = vec![(
+        format!("regexMatch `{UNREADABLE}` (toJson .Values.manager)"),
+        "the values below `manager` have a character that YAML cannot keep: another end of a line than `\\n`, or a control character".to_owned(),
+    )];
     if !converted.is_empty() && has("webhook.enabled") {
         checks.push((
             "and .Values.crd.enabled (not .Values.webhook.enabled)".to_owned(),
@@ -37,5 +43,5 @@ pub fn template(switches: &Switches, ports: &Ports, converted: &[String]) -> Opt
     let text = |(condition, sentence): (String, String)| {
         format!("{{{{- if {condition} }}}}\n{{{{- fail {sentence:?} }}}}\n{{{{- end }}}}\n")
     };
-    (!checks.is_empty()).then(|| checks.into_iter().map(text).collect())
+    checks.into_iter().map(text).collect()
 }

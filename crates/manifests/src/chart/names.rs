@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use super::merge::Choice;
-use super::tokens::{FULL_NAME, SELF_MANAGED, conditional, each_container};
+use super::tokens::{ALONE, FULL_NAME, SELF_MANAGED, conditional, each_container};
 
 /// Stands for `{{` of the objects, which templates would read. Templates have no other special text.
 const BRACES: &str = "kbrOpeningBracesKbr";
@@ -164,21 +164,30 @@ impl Names {
     /// Replaces what [`Self::mark`] wrote with actions of a template.
     pub fn expand(&self, text: &str) -> String {
         let full_name = format!("{{{{ include \"{}.fullname\" . }}}}", self.chart);
+        let quoted = full_name.replace(" }}", " | quote }}");
+        let image = format!("{{{{ include \"{}.image\" . | quote }}}}", self.chart);
         let renamed = format!("ne (include \"{0}.fullname\" .) \"{0}\"", self.chart);
         conditional(text, IF_RENAMED, &renamed, &full_name)
             .replace(BRACES, "{{ \"{{\" }}")
+            .replace(
+                &format!("{NAMESPACE}{ALONE}"),
+                "{{ .Release.Namespace | quote }}",
+            )
             .replace(NAMESPACE, "{{ .Release.Namespace }}")
+            .replace(&format!("{FULL_NAME}{ALONE}"), &quoted)
             .replace(FULL_NAME, &full_name)
             .replace(
                 LEASE_IF_RENAMED,
-                &format!("{{{{ if {renamed} }}}}{full_name}"),
+                &format!("\"{{{{ if {renamed} }}}}{full_name}"),
             )
             .replace(ELSE, "{{ else }}")
-            .replace(END, "{{ end }}")
-            .replace(
-                IMAGE,
-                &format!("{{{{ include \"{}.image\" . }}}}", self.chart),
-            )
+            .replace(END, "{{ end }}\"")
+            .replace(&format!("{IMAGE}{ALONE}"), &image)
+    }
+
+    /// Whether a string is a mark and nothing else.
+    pub fn is_mark(text: &str) -> bool {
+        [NAMESPACE, FULL_NAME, IMAGE].contains(&text)
     }
 
     /// Whether there is a name of the release in a part of `choice`.
@@ -279,8 +288,8 @@ mod tests {
         let role = "shop-leader-election-role";
         assert_eq!(
             lease(role, "3f7a.example.org"),
-            "{{ if ne (include \"shop.fullname\" .) \"shop\" }}{{ include \"shop.fullname\" . }}.example.com\
-             {{ else }}3f7a.example.org{{ end }}"
+            "\"{{ if ne (include \"shop.fullname\" .) \"shop\" }}{{ include \"shop.fullname\" . }}.example.com\
+             {{ else }}3f7a.example.org{{ end }}\""
         );
         let own = "{{ include \"shop.fullname\" . }}.example.com";
         assert_eq!(lease(role, "shop.example.com"), own);

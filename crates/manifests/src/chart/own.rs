@@ -22,7 +22,7 @@ pub fn defaults(root: &Path, rows: &mut Vec<Row>) -> anyhow::Result<()> {
     let Some(text) = files::read(&root.join(VALUES))? else {
         return Ok(());
     };
-    let patch: Value = serde_saphyr::from_str(&String::from_utf8_lossy(&text))
+    let patch: Value = kbr_host::yaml::document(&String::from_utf8_lossy(&text))
         .with_context(|| format!("cannot read `{VALUES}`"))?;
     apply("", &patch, rows)
 }

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::names::{NAMESPACE, Names};
 use super::schemas;
+use super::tokens::ALONE;
 use super::values::Row;
 
 const BEGIN: &str = "kbrRoleNamespace-";
@@ -47,11 +48,16 @@ impl RoleNamespaces {
     }
 
     /// Replaces what [`Self::mark`] wrote with actions of a template.
-    pub fn expand(&self, text: &str) -> String {
-        self.0.keys().fold(text.to_owned(), |text, key| {
-            let action = format!("{{{{ index .Values.rbac.roleNamespaces {key:?} }}}}");
-            text.replace(&format!("{BEGIN}{key}{END}"), &action)
-        })
+    pub fn expand(text: &str) -> String {
+        let mut parts = text.split(BEGIN);
+        let mut expanded = parts.next().unwrap_or_default().to_owned();
+        let end = format!("{END}{ALONE}");
+        for part in parts {
+            let (key, rest) = part.split_once(&end).unwrap_or_default();
+            let action = format!("{{{{ index .Values.rbac.roleNamespaces {key:?} | quote }}}}");
+            expanded.extend([&action, rest]);
+        }
+        expanded
     }
 
     /// The values of the chart.
@@ -90,8 +96,11 @@ mod tests {
         let other = mark(role("users", "shop-role-users"));
         assert_eq!(RoleNamespaces::key(&one), Some("manager-role-team"));
         assert_eq!(RoleNamespaces::key(&other), Some("role-users"));
-        let expected = "x: {{ index .Values.rbac.roleNamespaces \"manager-role-team\" }}";
-        assert_eq!(all.expand(&format!("x: {one}")), expected);
+        let expected = "x: {{ index .Values.rbac.roleNamespaces \"manager-role-team\" | quote }}";
+        assert_eq!(
+            RoleNamespaces::expand(&format!("x: {one}{ALONE}")),
+            expected
+        );
         assert_eq!(all.rows().len(), 2);
     }
 }

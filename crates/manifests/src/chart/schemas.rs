@@ -149,6 +149,16 @@ pub fn name() -> Value {
     json!({ "type": ["string", "null"], "pattern": "^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$" })
 }
 
+/// An image without its tag, or with a digest.
+pub fn repository() -> Value {
+    json!({ "type": "string", "pattern": "^[A-Za-z0-9]([-A-Za-z0-9._/:@+]*[A-Za-z0-9])?$", "maxLength": 512 })
+}
+
+/// A tag or a digest.
+pub fn tag() -> Value {
+    json!({ "type": "string", "pattern": "^([A-Za-z0-9_][-A-Za-z0-9_.]*|[A-Za-z0-9][-A-Za-z0-9_.+]*:[A-Fa-f0-9]+)?$", "maxLength": 256 })
+}
+
 /// When an image is pulled.
 pub fn pull_policy() -> Value {
     json!({ "enum": ["Always", "IfNotPresent", "Never", null] })

@@ -206,7 +206,7 @@ fn is_component(root: &Path, folder: &str) -> anyhow::Result<bool> {
     let Some(text) = files::read(&root.join(&path))? else {
         return Ok(false);
     };
-    let parsed = serde_saphyr::from_str(&String::from_utf8_lossy(&text));
+    let parsed = kbr_host::yaml::document(&String::from_utf8_lossy(&text));
     let parsed: Value = parsed.with_context(|| format!("cannot read `{path}`"))?;
     Ok(parsed["kind"] == "Component")
 }

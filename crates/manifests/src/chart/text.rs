@@ -8,8 +8,11 @@ use serde_json::{Value, json};
 use super::condition::{Cases, condition};
 use super::marks::Marks;
 use super::merge::{Choice, Node};
+use super::names::Names;
 use super::place::open;
+use super::role_namespaces::RoleNamespaces;
 use super::settings::{Form, Setting};
+use super::tokens::ALONE;
 use super::webhook_namespaces;
 use crate::yaml;
 
@@ -32,7 +35,7 @@ impl Writer<'_> {
         self.choice(&mut text, choice, all, &mut |text, node, scope| {
             self.node(text, node, 0, scope)
         })?;
-        let text = self.marks.ports.expand(&self.marks.roles.expand(&text));
+        let text = self.marks.ports.expand(&RoleNamespaces::expand(&text));
         let text = webhook_namespaces::expand(&text);
         Ok(self.marks.names.expand(&text))
     }
@@ -230,9 +233,23 @@ impl Writer<'_> {
     }
 }
 
+/// A value whose strings that are only a mark say so.
+fn alone(value: &Value) -> Value {
+    let is_mark = |text: &str| Names::is_mark(text) || RoleNamespaces::key(text).is_some();
+    match value {
+        Value::String(text) if is_mark(text) => Value::String(format!("{text}{ALONE}")),
+        Value::Array(items) => items.iter().map(alone).collect(),
+        Value::Object(parts) => {
+            let parts = parts.iter().map(|(key, part)| (key.clone(), alone(part)));
+            Value::Object(parts.collect())
+        }
+        other => other.clone(),
+    }
+}
+
 /// Block YAML, indented. Lines that are empty stay so.
 fn plain(text: &mut String, value: &Value, indent: usize) -> anyhow::Result<()> {
-    let rendered = yaml::render(std::slice::from_ref(value)).context("cannot write the chart")?;
+    let rendered = yaml::render(&[alone(value)]).context("cannot write the chart")?;
     for line in rendered.lines() {
         if line.is_empty() {
             text.push('\n');

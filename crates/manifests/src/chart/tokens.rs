@@ -8,6 +8,9 @@ pub const FULL_NAME: &str = "kbrFullNameKbr";
 /// The port of the metrics.
 pub const METRICS: &str = "kbrMetricsPortKbr";
 
+/// Behind a mark that is a whole string of YAML, which an action quotes: a name or a namespace may be `true` or `123`.
+pub const ALONE: &str = "kbrAloneKbr";
+
 /// The flag of an operator that manages the certificate of its webhooks.
 pub const SELF_MANAGED: &str = "--webhook-certificate=self-managed";
 
