@@ -154,6 +154,21 @@ fn only_the_module_for_output_prints() {
 }
 
 #[test]
+fn only_one_file_parses_yaml() {
+    let (parsers, others) = calls(
+        &["serde_saphyr::from_"],
+        // kbr-testing is no part of kbr, and reads the files of the project whose tests it runs.
+        &["crates/host/src/yaml.rs", "crates/testing/src/"],
+    );
+    assert!(
+        others.is_empty(),
+        "only crates/host/src/yaml.rs parses YAML, within a budget:\n{}",
+        others.join("\n")
+    );
+    assert!(parsers > 1, "the test no longer sees how YAML is parsed");
+}
+
+#[test]
 fn only_one_file_parses_rust() {
     let calls_of_syn = ["syn::parse", "parse_file(", "parse2(", "parse_str("];
     let (parsers, others) = calls(&calls_of_syn, &["crates/scaffold/src/rust/parse.rs"]);

@@ -45,7 +45,7 @@ pub fn documents(path: &Path) -> anyhow::Result<Vec<Value>> {
 
 /// All documents of a YAML or JSON text.
 pub fn parse(text: &str) -> anyhow::Result<Vec<Value>> {
-    Ok(serde_saphyr::from_multiple(text)?)
+    Ok(kbr_host::yaml::documents(text)?)
 }
 
 /// Removes the conversion by a Service, which no operator serves here: the kinds could not even be read.

@@ -68,7 +68,7 @@ struct Entry {
 /// # Errors
 /// The index is not valid, or kbr may not download one of its archives from where it is.
 pub fn parse(text: &str, url: &str) -> anyhow::Result<PublishedArchives> {
-    let file: IndexFile = match serde_saphyr::from_str(text) {
+    let file: IndexFile = match kbr_host::yaml::document(text) {
         Ok(file) => file,
         Err(error) => {
             let error = error.to_string();

@@ -1,5 +1,6 @@
 //! What is made of `config` for others to install: a chart, a bundle. All of its files are kbr's.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use crate::files::{self, Body};
@@ -59,9 +60,10 @@ pub fn compare(root: &Path, dist: &Dist) -> anyhow::Result<Vec<Change>> {
             after,
         });
     }
+    let known: BTreeSet<&str> = files.iter().map(|file| file.path.as_str()).collect();
     for folder in &dist.folders {
         for path in files::all(root, folder)? {
-            if !files.iter().any(|file| file.path == path) {
+            if !known.contains(path.as_str()) {
                 let before = files::read(&root.join(&path))?;
                 changes.push(Change {
                     path,

@@ -1,5 +1,6 @@
 //! Compares generated files with the disk: which are stale, which a user wrote, which are orphaned. Never writes.
 
+use std::collections::BTreeSet;
 use std::fs::{self, DirEntry};
 use std::io::ErrorKind;
 use std::path::Path;
@@ -93,12 +94,12 @@ fn orphaned(
     leftovers: Leftovers,
     files: &[File],
 ) -> anyhow::Result<Vec<(&'static str, Change)>> {
+    let expected: BTreeSet<&str> = files.iter().map(|file| file.path.as_str()).collect();
     let mut orphaned = Vec::new();
     for name in list(&root.join(leftovers.folder))? {
         let path = format!("{}/{name}", leftovers.folder);
-        let expected = files.iter().any(|file| file.path == path);
         let before = read(&root.join(&path))?.filter(|text| edited::is_generated(text));
-        if !expected && before.is_some() {
+        if !expected.contains(path.as_str()) && before.is_some() {
             let (verb, after) = (Verb::Remove, Vec::new());
             let change = Change {
                 path,

@@ -1,5 +1,6 @@
 //! Reads the kustomizations of a project.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use anyhow::Context;
@@ -31,7 +32,7 @@ fn read(root: &Path, path: &str) -> anyhow::Result<Option<Value>> {
     let Some(text) = files::read(&root.join(path))? else {
         return Ok(None);
     };
-    let parsed = serde_saphyr::from_str(&String::from_utf8_lossy(&text));
+    let parsed = kbr_host::yaml::document(&String::from_utf8_lossy(&text));
     let parsed = parsed.with_context(|| format!("cannot read `{path}`"))?;
     Ok(Some(parsed))
 }
@@ -42,10 +43,10 @@ pub fn listing(root: &Path, crds: &[Crd]) -> anyhow::Result<Vec<Problem>> {
     let Some(parsed) = read(root, PATH)? else {
         return Ok(Vec::new());
     };
-    let listed: Vec<&str> = texts(&parsed["resources"]).collect();
+    let listed: BTreeSet<&str> = texts(&parsed["resources"]).collect();
     let lines = crds.iter().map(|crd| format!("bases/{}", crd.file()));
-    let given: Vec<String> = lines.collect();
-    let missing = given.iter().filter(|line| !listed.contains(&line.as_str()));
+    let given: BTreeSet<String> = lines.collect();
+    let missing = given.iter().filter(|line| !listed.contains(line.as_str()));
     let missing = missing.map(|line| {
         let text = format!("`{PATH}` does not list `{line}`, so nothing installs the CRD");
         Problem::new(text).help(format!("add `- {line}` to its `resources`"))
@@ -55,9 +56,7 @@ pub fn listing(root: &Path, crds: &[Crd]) -> anyhow::Result<Vec<Problem>> {
             .is_ok_and(|text| text.is_some_and(|text| !edited::is_generated(&text)))
     };
     let orphaned = listed.iter().filter(|line| {
-        line.starts_with("bases/")
-            && !given.iter().any(|given| given == *line)
-            && !written_by_user(line)
+        line.starts_with("bases/") && !given.contains(**line) && !written_by_user(line)
     });
     let orphaned = orphaned.map(|line| {
         let text = format!("`{PATH}` lists `{line}`, but no type defines it");
@@ -73,7 +72,7 @@ mod tests {
     #[test]
     fn a_component_is_found_in_every_form_of_list() {
         let check = |text: &str, expected: bool| {
-            let parsed: Value = serde_saphyr::from_str(text).unwrap();
+            let parsed: Value = kbr_host::yaml::document(text).unwrap();
             let found = has_component(&parsed, "../webhook-self-signed");
             assert_eq!(found, expected, "{text}");
         };

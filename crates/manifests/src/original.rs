@@ -21,7 +21,7 @@ impl Original {
     pub fn of(crd: &Crd, root: &Path) -> Self {
         let path = imported::source_path("api", &crd.group, &crd.plural);
         let text = contents::text(root, &path);
-        let read = |text: String| serde_saphyr::from_str::<Value>(&text).ok();
+        let read = |text: String| kbr_host::yaml::document::<Value>(&text).ok();
         let findings = text
             .and_then(read)
             .map(|original| crd_lint::lint(&original));

@@ -24,7 +24,7 @@ pub fn render(mut kubectl: Command, root: &Path, folder: &str) -> anyhow::Result
         let lines: String = text.lines().flat_map(|line| ["  ", line, "\n"]).collect();
         bail!("`kubectl kustomize {folder}` fails:\n{lines}");
     }
-    let objects = serde_saphyr::from_multiple(&String::from_utf8_lossy(&rendered.stdout));
+    let objects = kbr_host::yaml::documents(&String::from_utf8_lossy(&rendered.stdout));
     objects.with_context(|| format!("`{folder}` does not render YAML"))
 }
 

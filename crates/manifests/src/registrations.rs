@@ -3,8 +3,8 @@
 use super::kinds::Kinds;
 use super::markers::Marker;
 use kbr_scaffold::resource::target::Target;
+use kbr_scaffold::rust::Source;
 use kbr_scaffold::rust::uses::call;
-use kbr_scaffold::rust::{Source, line};
 
 /// Methods of a registration that make the manager list and watch a kind.
 pub const WATCHING: [&str; 9] = [
@@ -61,7 +61,7 @@ pub fn registrations<'a>(
                 continue;
             };
             found.push(Registration {
-                line: line(code, at),
+                line: source.lines.number(at),
                 method,
                 written,
                 kind,
@@ -98,7 +98,7 @@ pub fn finalizers<'a>(
         let (before, _) = statement(controller.rest).split_once(call)?;
         let at = code.len() - controller.rest.len() + before.len();
         Some(Finalizer {
-            line: line(code, at),
+            line: source.lines.number(at),
             kind: controller.kind,
             arguments: &code[at + call.len()..],
         })

@@ -29,7 +29,7 @@ impl Scratch {
         copy(&root.join("config"), &folder.path().join("config"))?;
         let text = fs::read_to_string(folder.path().join(DEFAULT));
         let text = text.with_context(|| format!("cannot read `{DEFAULT}`"))?;
-        let default = serde_saphyr::from_str(&text);
+        let default = kbr_host::yaml::document(&text);
         let default = default.with_context(|| format!("cannot read `{DEFAULT}`"))?;
         Ok(Self { folder, default })
     }

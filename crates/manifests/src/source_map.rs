@@ -4,7 +4,7 @@ mod attributes;
 mod read;
 mod rust;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::markers::Marker;
 use super::problem::Problem;
@@ -16,16 +16,12 @@ pub use rust::{ExpectedKeyword, RustType, Span};
 #[derive(Debug, Default)]
 pub struct SourceMap {
     types: BTreeMap<String, Vec<RustType>>,
-    allowed: Vec<Allowed>,
+    /// The types of kinds, by kind and version: the name of each, and its place among those of the name.
+    kinds: BTreeMap<(String, String), (String, usize)>,
+    /// The findings that comments such as `// +kbr:lint:allow=float` allow, by the type or field that each is at.
+    allowed: BTreeMap<Span, BTreeSet<String>>,
     /// A warning for each file whose types are unknown, although cargo may compile them.
     pub unread: Vec<Problem>,
-}
-
-/// A comment `// +kbr:lint:allow=float` at a type or field.
-#[derive(Debug)]
-struct Allowed {
-    span: Span,
-    name: String,
 }
 
 /// The types and fields along a path.
@@ -59,53 +55,22 @@ impl SourceMap {
                 })),
             }
         }
-        for marker in markers {
-            let span = marker
-                .at
-                .rsplit_once(':')
-                .and_then(|(file, line)| map.span_at(file, line.parse().ok()?))
-                .cloned();
-            let names = marker
-                .arguments
-                .iter()
-                .filter(|(key, _)| key == "allow")
-                .flat_map(|(_, names)| names);
-            map.allowed.extend(span.into_iter().flat_map(|span| {
-                names.clone().map(move |name| Allowed {
-                    span: span.clone(),
-                    name: name.clone(),
-                })
-            }));
+        for (name, known) in &map.types {
+            for (at, own) in known.iter().enumerate() {
+                let Some(own) = &own.kind else { continue };
+                let key = (own.kind.clone(), own.version.clone());
+                map.kinds.entry(key).or_insert((name.clone(), at));
+            }
         }
+        map.allowed = allowed(&map.types, markers);
         map
-    }
-
-    /// The field or type that a comment in a line belongs to: the field around or below it, or the type if it is in or above its header.
-    fn span_at(&self, file: &str, line: usize) -> Option<&Span> {
-        let types = self
-            .types
-            .values()
-            .flatten()
-            .filter(|known| known.span.file == file && known.span.last >= line);
-        let nearest = types.min_by_key(|known| known.span.first)?;
-        let fields = nearest
-            .fields
-            .iter()
-            .filter(|field| field.span.last >= line);
-        match fields.min_by_key(|field| field.span.first) {
-            Some(field) if line > nearest.head => Some(&field.span),
-            _ => Some(&nearest.span),
-        }
     }
 
     /// Follows a path such as `.spec.ports[].name` from the kind as far as the sources define it.
     pub fn locate(&self, kind: &str, version: &str, path: &str) -> Located<'_> {
         let mut located = Located::default();
-        let of_kind = |known: &&RustType| {
-            let own = known.kind.as_ref();
-            own.is_some_and(|own| own.kind == kind && own.version == version)
-        };
-        let Some(spec) = self.types.values().flatten().find(of_kind) else {
+        let own = self.kinds.get(&(kind.to_owned(), version.to_owned()));
+        let Some(spec) = own.and_then(|(name, at)| self.types.get(name)?.get(*at)) else {
             return located;
         };
         located.spans.push(&spec.span);
@@ -128,7 +93,7 @@ impl SourceMap {
         let mut steps = steps.peekable();
         located.spans.push(&known.span);
         while let Some(step) = steps.next() {
-            let Some(field) = self.field(known, step, 0) else {
+            let Some(field) = self.field(known, step, &mut BTreeSet::new()) else {
                 return located;
             };
             located.spans.push(&field.span);
@@ -149,21 +114,24 @@ impl SourceMap {
         located
     }
 
-    fn field<'a>(&'a self, known: &'a RustType, name: &str, depth: usize) -> Option<&'a Field> {
-        let own = known
-            .fields
-            .iter()
-            .find(|field| field.name == name && !field.flatten);
-        let flattened = || {
-            let inner = known
-                .fields
-                .iter()
-                .filter(|field| field.flatten && depth < 8);
-            let mut types =
-                inner.filter_map(|field| self.named(field.target.as_deref()?, &known.span.file));
-            types.find_map(|inner| self.field(inner, name, depth + 1))
-        };
-        own.or_else(flattened)
+    /// A field of a type or of those that it flattens, each of which is looked at once: they may contain each other.
+    fn field<'a>(
+        &'a self,
+        known: &'a RustType,
+        name: &str,
+        seen: &mut BTreeSet<&'a Span>,
+    ) -> Option<&'a Field> {
+        if !seen.insert(&known.span) {
+            return None;
+        }
+        if let Some(at) = known.by_name.get(name) {
+            return known.fields.get(*at);
+        }
+        let mut flattened = known.fields.iter().filter(|field| field.flatten);
+        flattened.find_map(|field| {
+            let inner = self.named(field.target.as_deref()?, &known.span.file)?;
+            self.field(inner, name, seen)
+        })
     }
 
     /// The type with this name: in the same file, or the only one.
@@ -175,11 +143,11 @@ impl SourceMap {
 
     /// Whether a comment along the path allows a finding.
     pub fn allows(&self, located: &Located, name: &str) -> bool {
-        let here = |allowed: &&Allowed| located.spans.contains(&&allowed.span);
-        self.allowed
+        let mut here = located
+            .spans
             .iter()
-            .filter(here)
-            .any(|allowed| allowed.name == name)
+            .filter_map(|span| self.allowed.get(*span));
+        here.any(|names| names.contains(name))
     }
 
     /// Types that cannot become a CRD: possible causes if the generator fails.
@@ -188,6 +156,64 @@ impl SourceMap {
             .values()
             .flatten()
             .filter(|known| known.panics.is_some())
+    }
+}
+
+/// What the markers allow, at the type or field that each is in or above.
+fn allowed(
+    types: &BTreeMap<String, Vec<RustType>>,
+    markers: &[Marker],
+) -> BTreeMap<Span, BTreeSet<String>> {
+    let mut files: BTreeMap<&str, Vec<&RustType>> = BTreeMap::new();
+    for known in types.values().flatten() {
+        files.entry(&known.span.file).or_default().push(known);
+    }
+    let files = files.into_iter().map(|(file, types)| {
+        let types = types.into_iter().map(|known| {
+            let fields = known.fields.iter().map(|it| (&it.span, &it.span));
+            (&known.span, (known, ByLine::new(fields)))
+        });
+        (file, ByLine::new(types))
+    });
+    let files: BTreeMap<&str, _> = files.collect();
+    let mut allowed: BTreeMap<Span, BTreeSet<String>> = BTreeMap::new();
+    for marker in markers {
+        let names = marker.arguments.iter().filter(|(key, _)| key == "allow");
+        let span = || {
+            let (file, line) = marker.at.rsplit_once(':')?;
+            let line = line.parse().ok()?;
+            // The field around or below it; the type if it is in or above its header.
+            let (known, fields) = files.get(file)?.nearest(line)?;
+            let field = fields.nearest(line).filter(|_| line > known.head);
+            Some(field.map_or(&known.span, |span| *span).clone())
+        };
+        if let Some(span) = span() {
+            let names = names.flat_map(|(_, names)| names).cloned();
+            allowed.entry(span).or_default().extend(names);
+        }
+    }
+    allowed
+}
+
+/// Items of a file by where they begin, each with the last line of all up to it.
+struct ByLine<T>(Vec<(usize, T)>);
+
+impl<T> ByLine<T> {
+    fn new<'a>(items: impl Iterator<Item = (&'a Span, T)>) -> Self {
+        let mut items: Vec<_> = items.collect();
+        items.sort_by_key(|(span, _)| span.first);
+        let mut last = 0;
+        let with_last = items.into_iter().map(|(span, item)| {
+            last = last.max(span.last);
+            (last, item)
+        });
+        Self(with_last.collect())
+    }
+
+    /// The first one that does not end before a line.
+    fn nearest(&self, line: usize) -> Option<&T> {
+        let at = self.0.partition_point(|(last, _)| *last < line);
+        self.0.get(at).map(|(_, item)| item)
     }
 }
 

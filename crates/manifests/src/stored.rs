@@ -16,7 +16,7 @@ use kbr_scaffold::resource::target::Target;
 pub fn changes(folder: &Path, crds: &[Crd], kinds: &Kinds, sources: &Sources) -> Vec<Problem> {
     let change = |crd: &Crd| {
         let text = regular::followed(&folder.join(crd.file())).ok()?;
-        let before: Vec<Value> = serde_saphyr::from_multiple(&text).ok()?;
+        let before: Vec<Value> = kbr_host::yaml::documents(&text).ok()?;
         let (old, new) = (stored(before.first()?)?, stored(&crd.object)?);
         let kind = kinds.version(&crd.group, &crd.kind, new)?;
         let migrates = migrates(kinds, sources, kind);

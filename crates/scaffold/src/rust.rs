@@ -23,6 +23,8 @@ pub struct Source {
     pub text: String,
     /// Its comments and its code.
     pub lexed: Result<Lexed, Unterminated>,
+    /// Where its lines begin.
+    pub lines: Lines,
     /// The names of its `use` items.
     uses: BTreeMap<String, String>,
 }
@@ -35,6 +37,7 @@ impl Source {
         let uses = lexed.as_ref().map(|it| uses::uses(&it.code));
         Source {
             path: path.into(),
+            lines: Lines::new(&text),
             uses: uses.unwrap_or_default(),
             lexed,
             text,
@@ -57,7 +60,18 @@ pub fn is_rust(path: &str) -> bool {
     path.rsplit_once('.').is_some_and(|(_, end)| end == "rs")
 }
 
-/// The line of the character at `at`, from 1.
-pub fn line(text: &str, at: usize) -> usize {
-    1 + text[..at].matches('\n').count()
+/// Where the lines of a text begin, to number many places in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lines(Vec<usize>);
+
+impl Lines {
+    /// The lines of a text.
+    pub fn new(text: &str) -> Self {
+        Self(text.match_indices('\n').map(|(at, _)| at).collect())
+    }
+
+    /// The number of the line with the character at `at`, from 1.
+    pub fn number(&self, at: usize) -> usize {
+        1 + self.0.partition_point(|end| *end < at)
+    }
 }

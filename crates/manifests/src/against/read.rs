@@ -41,7 +41,7 @@ pub fn is_yaml(name: &str) -> bool {
 /// The file is not YAML.
 pub fn definitions(name: &str, text: &str) -> anyhow::Result<Vec<Value>> {
     let documents: Vec<Value> =
-        serde_saphyr::from_multiple(text).with_context(|| format!("`{name}` is not YAML"))?;
+        kbr_host::yaml::documents(text).with_context(|| format!("`{name}` is not YAML"))?;
     let is_definition = |it: &Value| it["kind"] == "CustomResourceDefinition";
     Ok(documents.into_iter().filter(is_definition).collect())
 }

@@ -73,7 +73,7 @@ fn unpermitted(input: &Input, configurations: &[Value]) -> anyhow::Result<Vec<Pr
 /// The objects in a file of YAML; none if it does not exist.
 fn documents(root: &Path, path: &str) -> anyhow::Result<Vec<Value>> {
     let text = files::read(&root.join(path))?.unwrap_or_default();
-    serde_saphyr::from_multiple(&String::from_utf8_lossy(&text))
+    kbr_host::yaml::documents(&String::from_utf8_lossy(&text))
         .with_context(|| format!("`{path}` is not YAML"))
 }
 
@@ -83,7 +83,7 @@ fn generated_before(root: &Path) -> anyhow::Result<Vec<Value>> {
     match files::read(&root.join(PATH))? {
         Some(text) if edited::is_generated(&text) => {
             let text = String::from_utf8_lossy(&text);
-            serde_saphyr::from_multiple(&text).map_err(|error| {
+            kbr_host::yaml::documents(&text).map_err(|error| {
                 let what = "which lists the configurations that a cluster may have";
                 Diagnostic::new(format_args!("cannot read `{PATH}`, {what}"))
                     .details(error)

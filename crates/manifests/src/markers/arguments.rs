@@ -1,5 +1,8 @@
 //! Parses marker arguments with controller-gen's grammar.
 
+/// More arguments, or more values of one, would be compared and combined with each other.
+const MOST: usize = 200;
+
 /// Parses arguments such as `groups=apps;batch,urls={/a,/b},roleName="x"`.
 pub fn parse(mut text: &str) -> Result<Vec<(String, Vec<String>)>, String> {
     let mut arguments: Vec<(String, Vec<String>)> = Vec::new();
@@ -9,6 +12,11 @@ pub fn parse(mut text: &str) -> Result<Vec<(String, Vec<String>)>, String> {
             .split_once('=')
             .ok_or_else(|| format!("expected `name=value` instead of `{text}`"))?;
         let name = name.trim();
+        if arguments.len() == MOST {
+            return Err(format!(
+                "more than {MOST} arguments: write several comments"
+            ));
+        }
         if arguments.iter().any(|(known, _)| known == name) {
             return Err(format!("duplicate argument `{name}`"));
         }
@@ -36,6 +44,9 @@ fn values(text: &str) -> Result<(Vec<String>, &str), String> {
         if !text.is_empty() && !text.starts_with([',', ';', '}']) {
             let value;
             (value, rest) = scalar(text)?;
+            if found.len() == MOST {
+                return Err(format!("more than {MOST} values: write several comments"));
+            }
             found.push(value);
         } else {
             rest = text;
@@ -157,6 +168,12 @@ mod tests {
         rejected("a={b", "expected `}`");
         rejected("a=b}c", "expected `,`");
         rejected("a=b,a=c", "duplicate");
+        rejected(
+            &format!("a={}", "b;".repeat(201)),
+            "more than 200 values: write several comments",
+        );
+        let many: String = (0..201).map(|at| format!("a{at}=b,")).collect();
+        rejected(&many, "more than 200 arguments");
         rejected("a=b\"c\"", "expected `,`");
         rejected("a=b c=d;e", "missing `,` before `c=d`");
     }

@@ -7,8 +7,8 @@ use crate::problem::{self, Problem};
 use crate::registrations::{Finalizer, WATCHING, finalizers, is_allowed, registrations};
 use crate::sources::Sources;
 use kbr_scaffold::resource::target::Target;
+use kbr_scaffold::rust::Source;
 use kbr_scaffold::rust::uses::call;
-use kbr_scaffold::rust::{Source, line};
 
 /// Calls of a `Context` that publish events.
 const PUBLISHING: [&str; 3] = ["cx.event", "cx.event_about", "cx.warning"];
@@ -119,7 +119,7 @@ fn migrations<'a>(
         let (written, rest) = call(&code[at + MIGRATING.len()..])?;
         let written = written?;
         let kind = kinds.find(&source.resolve(&written))?;
-        Some((line(code, at), written, kind, rest))
+        Some((source.lines.number(at), written, kind, rest))
     })
 }
 
@@ -169,7 +169,7 @@ fn published(source: &Source) -> impl Iterator<Item = Need> {
             own_word && code[at + called.len()..].trim_start().starts_with('(')
         });
         calls.map(move |(at, _)| Need {
-            line: line(code, at),
+            line: source.lines.number(at),
             what: format!("{called}(…)"),
             group: "events.k8s.io".to_owned(),
             resource: "events".to_owned(),

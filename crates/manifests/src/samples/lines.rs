@@ -18,7 +18,7 @@ impl Document {
     /// # Errors
     /// The text is not valid YAML.
     pub fn all(text: &str) -> Result<Vec<Self>, serde_saphyr::Error> {
-        let roots: Vec<Spanned<Node>> = serde_saphyr::from_multiple(text)?;
+        let roots: Vec<Spanned<Node>> = kbr_host::yaml::documents(text)?;
         let document = |root: Spanned<Node>| {
             let mut lines = vec![(String::new(), root.referenced.line())];
             let value = root.value.flatten("", &mut lines);

@@ -1,5 +1,7 @@
 //! A Rust file -> its types, with the serde, schemars and kube attributes that affect a schema.
 
+use std::collections::BTreeMap;
+
 use syn::spanned::Spanned;
 use syn::{Attribute, Fields, GenericArgument, Item, PathArguments};
 
@@ -46,7 +48,12 @@ fn known(
     attributes: &[Attribute],
     fields: Vec<Field>,
 ) -> RustType {
+    let mut by_name = BTreeMap::new();
+    for (at, field) in fields.iter().enumerate().filter(|(_, it)| !it.flatten) {
+        by_name.entry(field.name.clone()).or_insert(at);
+    }
     RustType {
+        by_name,
         span: span(file, item, name),
         head: name.span().start().line,
         kind: derived::kind(attributes),

@@ -1,5 +1,7 @@
 //! The Rust types of a project, as far as the source map knows them.
 
+use std::collections::BTreeMap;
+
 use kbr_scaffold::rust::derived::Derived;
 
 /// A struct or enum.
@@ -12,6 +14,8 @@ pub struct RustType {
     /// For the type that derives `CustomResource`.
     pub kind: Option<Derived>,
     pub fields: Vec<Field>,
+    /// The fields that are not flattened, by name.
+    pub by_name: BTreeMap<String, usize>,
     /// Why deriving a CRD from it panics, and what to write instead.
     pub panics: Option<(String, &'static str)>,
 }
@@ -40,7 +44,7 @@ pub struct ExpectedKeyword {
 }
 
 /// A range of lines in a file, counted from 1.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Span {
     pub file: String,
     pub line: usize,

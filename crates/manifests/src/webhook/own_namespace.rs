@@ -49,7 +49,7 @@ pub fn moved(root: &Path, names: &Names, configurations: &[Value]) -> anyhow::Re
     for path in kustomizations(root, "config")? {
         let text = files::read(&root.join(&path))?.unwrap_or_default();
         // `make deploy` reports one that cannot be read.
-        let parsed = serde_saphyr::from_str::<Value>(&String::from_utf8_lossy(&text));
+        let parsed = kbr_host::yaml::document::<Value>(&String::from_utf8_lossy(&text));
         let parsed = parsed.unwrap_or_default();
         let to = parsed["namespace"].as_str().unwrap_or(namespace);
         let is_replaced = parsed.to_string().contains("namespaceSelector");

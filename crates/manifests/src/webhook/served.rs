@@ -7,8 +7,8 @@ use crate::kinds::Kinds;
 use crate::problem::Problem;
 use kbr_scaffold::resource::target::Target;
 use kbr_scaffold::resource::webhook::{self, AdmissionKind};
+use kbr_scaffold::rust::Source;
 use kbr_scaffold::rust::uses::call;
-use kbr_scaffold::rust::{Source, line};
 
 /// A webhook that the code registers.
 struct Registration {
@@ -151,7 +151,7 @@ fn registrations(kinds: &Kinds, source: &Source) -> Vec<Registration> {
                 .zip(path.as_deref())
                 .map(|(kind, path)| marker(kinds, kind, verb, path));
             found.push(Registration {
-                at: format!("{}:{}", source.path, line(code, at)),
+                at: format!("{}:{}", source.path, source.lines.number(at)),
                 mutating,
                 path,
                 marker,

@@ -141,7 +141,7 @@ pub(super) fn check_syntax(change: &Change) -> Result<(), Vec<Problem>> {
                 .map_err(|error| conflict::broken(&change.path, "TOML", error))
         }),
         "yaml" => text().and_then(|text| {
-            serde_saphyr::from_multiple::<serde_json::Value>(text)
+            kbr_host::yaml::documents::<serde_json::Value>(text)
                 .map(drop)
                 .map_err(|error| conflict::broken(&change.path, "YAML", error))
         }),

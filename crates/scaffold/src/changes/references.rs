@@ -90,8 +90,11 @@ pub fn dangling(
         } else {
             kustomize::mentions(&path, &text, &removed)
         };
+        let numbers = change.filter(|_| !mentions.is_empty()).map(on_disk);
         for mention in mentions {
-            let number = change.map_or(mention.number, |it| on_disk(it, mention.number));
+            let number = mention.number;
+            let on_disk = numbers.as_ref().and_then(|it| it.get(&number));
+            let number = on_disk.copied().unwrap_or(number);
             if !reported.lines.contains(&(path.clone(), number)) {
                 problems.push(mention.problem(&path, number));
             }
@@ -100,19 +103,22 @@ pub fn dangling(
     Ok(problems)
 }
 
-/// The number of a line in the file on disk, from its number in the changed file.
-fn on_disk(change: &Change, number: usize) -> usize {
+/// The numbers of lines in the file on disk, by their numbers in the changed file.
+fn on_disk(change: &Change) -> BTreeMap<usize, usize> {
     let before = String::from_utf8_lossy(change.before.as_deref().unwrap_or_default());
     let after = String::from_utf8_lossy(&change.after);
+    let mut first = BTreeMap::new();
+    for (at, line) in before.lines().enumerate() {
+        first.entry(line).or_insert(at);
+    }
+    let mut numbers: BTreeMap<usize, usize> = BTreeMap::new();
+    for (new, line) in after.lines().enumerate() {
+        numbers.extend(first.get(line).map(|old| (new + 1, old + 1)));
+    }
     let diff = TextDiff::from_lines(before.as_ref(), after.as_ref());
-    let mut lines = diff.iter_all_changes();
-    let line = lines.find(|it| it.new_index() == Some(number - 1));
-    let moved = || {
-        let line = after.lines().nth(number - 1);
-        before.lines().position(|it| Some(it) == line)
-    };
-    let at = line.and_then(|it| it.old_index()).or_else(moved);
-    at.map_or(number, |at| at + 1)
+    let same = diff.iter_all_changes();
+    numbers.extend(same.filter_map(|it| Some((it.new_index()? + 1, it.old_index()? + 1))));
+    numbers
 }
 
 /// The Rust files and kustomizations of the project, sorted.

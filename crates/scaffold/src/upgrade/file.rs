@@ -139,7 +139,7 @@ fn is_rust_broken(path: &str, ours: &str, merged: &str) -> bool {
 fn is_valid(path: &str, text: &str) -> bool {
     let is_syntax = match path.rsplit_once('.').map(|(_, end)| end) {
         Some("toml") => toml::de::DeTable::parse(text).is_ok(),
-        Some("yaml" | "yml") => serde_saphyr::from_multiple::<serde_json::Value>(text).is_ok(),
+        Some("yaml" | "yml") => kbr_host::yaml::documents::<serde_json::Value>(text).is_ok(),
         Some("rs") => parse::is_valid(text),
         _ => true,
     };

@@ -1,8 +1,8 @@
 //! Registrations of controllers in which `.when` and `.optional` are about the kind that was named last, which is deprecated.
 
 use super::Span;
+use crate::rust::Lines;
 use crate::rust::comments::lex;
-use crate::rust::line;
 
 /// The release that deprecated them.
 const RELEASE: &str = "0.3.0";
@@ -15,6 +15,9 @@ const KINDS: [(&str, &str); 4] = [
     ("reads", "reads_optional"),
 ];
 
+/// The most characters of a type, and calls in a row: each is looked at again for each place in it.
+const LONGEST: usize = 1000;
+
 /// The lines of a Rust file to change, each with what to write.
 pub fn lines(text: &str, span: Span) -> Vec<(usize, String)> {
     if !span.includes(RELEASE) || !text.contains("manager") {
@@ -23,10 +26,11 @@ pub fn lines(text: &str, span: Span) -> Vec<(usize, String)> {
     let Ok(code) = lex(text).map(|it| it.code) else {
         return Vec::new();
     };
-    let mut found = types(&code);
+    let numbers = Lines::new(&code);
+    let mut found = types(&code, &numbers);
     for (call, method) in [(".when(", "when"), (".optional(", "optional")] {
         let calls = code.match_indices(call).map(|(at, _)| at);
-        let calls = calls.map(|at| Some((line(&code, at), advice(method, &code[..at])?)));
+        let calls = calls.map(|at| Some((numbers.number(at), advice(method, &code[..at])?)));
         found.extend(calls.flatten());
     }
     found.sort();
@@ -35,7 +39,7 @@ pub fn lines(text: &str, span: Span) -> Vec<(usize, String)> {
 
 /// What to write instead of a call of `method`; `before` is the code before it.
 fn advice(method: &str, before: &str) -> Option<String> {
-    let mut calls = Chain(before);
+    let mut calls = Chain(before).take(LONGEST);
     let mut has_read = false;
     loop {
         let Some((name, kind)) = calls.next() else {
@@ -104,11 +108,11 @@ fn group(code: &str, (open, close): (char, char)) -> Option<(&str, &str)> {
 }
 
 /// The lines that name the type of a controller together with that of the kind that it has named last.
-fn types(code: &str) -> Vec<(usize, String)> {
+fn types(code: &str, numbers: &Lines) -> Vec<(usize, String)> {
     let name = "Controller<";
     let named = code.match_indices(name).filter(|(at, _)| {
         let (mut depth, mut kinds) = (1_usize, 1_usize);
-        for sign in code[at + name.len()..].chars() {
+        for sign in code[at + name.len()..].chars().take(LONGEST) {
             match sign {
                 '<' | '(' => depth += 1,
                 '>' | ')' => depth -= 1,
@@ -123,7 +127,7 @@ fn types(code: &str) -> Vec<(usize, String)> {
     });
     let note = "after `.owns` and the like, a `Controller` has another type: use `.owns_with::<C>(|kind| kind)`, which returns a `Controller<'_, K>`";
     named
-        .map(|(at, _)| (line(code, at), note.to_owned()))
+        .map(|(at, _)| (numbers.number(at), note.to_owned()))
         .collect()
 }
 

@@ -1,14 +1,13 @@
 //! Mentions of removed modules and types in Rust files.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::Mention;
 use crate::changes::Change;
 use crate::rust::comments::lex;
 use crate::rust::exports::exports;
-use crate::rust::is_rust;
-use crate::rust::line;
 use crate::rust::uses::{globs, resolve, uses};
+use crate::rust::{Lines, is_rust};
 
 /// The crate of the types, as the operator calls it.
 const API: &str = "api";
@@ -54,17 +53,22 @@ impl Gone {
         let Ok(code) = lex(text).map(|it| it.code) else {
             return Vec::new();
         };
-        let file = File::new(path, &code);
+        let mut file = File::new(path, &code);
+        let gone = || self.modules.iter().chain(&self.items);
+        let is_near =
+            |glob: &String| gone().any(|gone| gone.starts_with(glob) || glob.starts_with(gone));
+        file.globs.retain(is_near);
+        let (numbers, lines) = (Lines::new(&code), text.lines().collect::<Vec<_>>());
         let mut mentions = Vec::new();
         let mut last = 0;
         for (at, written) in paths(&code) {
             let Some(item) = self.find(&file, &code[..at], written) else {
                 continue;
             };
-            let number = line(&code, at);
+            let number = numbers.number(at);
             if number != last {
                 last = number;
-                let line = text.lines().nth(number - 1).unwrap_or_default().trim();
+                let line = lines.get(number - 1).copied().unwrap_or_default().trim();
                 let item = item.trim_start_matches("operator::");
                 mentions.push(Mention {
                     number,
@@ -91,8 +95,7 @@ impl Gone {
         let is_local = is_alone && !file.uses.contains_key(written);
         let of_modules = self.modules.iter().filter(|_| !is_local || is_declared);
         let mut all = of_modules.chain(self.items.iter().filter(|_| !is_declared));
-        let meanings = file.meanings(written);
-        all.find(|gone| meanings.iter().any(|full| within(full, gone)))
+        all.find(|gone| file.meanings(written).any(|full| within(&full, gone)))
     }
 }
 
@@ -124,29 +127,30 @@ struct File {
     module: String,
     uses: BTreeMap<String, String>,
     /// The modules of which everything is imported.
-    globs: Vec<String>,
+    globs: BTreeSet<String>,
 }
 
 impl File {
     fn new(path: &str, code: &str) -> Self {
-        File {
+        let mut file = File {
             module: module(path),
             uses: uses(code),
-            globs: globs(code),
-        }
+            globs: BTreeSet::new(),
+        };
+        let globs = globs(code);
+        file.globs = globs.iter().map(|glob| file.absolute(glob)).collect();
+        file
     }
 
     /// The full paths that `written` may have: by the `use` items, relative to this module, and from globs.
-    fn meanings(&self, written: &str) -> Vec<String> {
+    fn meanings(&self, written: &str) -> impl Iterator<Item = String> {
         let resolved = resolve(&self.uses, written);
         let first = written.split("::").next().unwrap_or_default();
-        let mut full = vec![self.absolute(&resolved)];
-        if !self.uses.contains_key(first) {
-            full.push(format!("{}::{written}", self.module));
-            let globs = self.globs.iter();
-            full.extend(globs.map(|glob| format!("{}::{written}", self.absolute(glob))));
-        }
-        full
+        let own = [&self.module];
+        let modules = own.into_iter().chain(&self.globs);
+        let modules = modules.filter(|_| !self.uses.contains_key(first));
+        let below = modules.map(move |module| format!("{module}::{written}"));
+        std::iter::once(self.absolute(&resolved)).chain(below)
     }
 
     /// `path` without `crate`, `self` and `super`.
