@@ -3,6 +3,7 @@
 #![allow(missing_docs, reason = "tests")]
 
 mod arguments;
+mod growth;
 mod import;
 mod imported;
 mod mistakes;

@@ -17,7 +17,7 @@ pub struct Budget {
 }
 
 /// All CRDs of a large operator have a tenth of it.
-const MOST_NODES: usize = 2_000_000;
+const MOST_NODES: usize = 1_000_000;
 const MOST_BYTES: usize = 64 << 20;
 
 /// What a text may have beyond a node for each of its bytes, which is more than it can have without aliases.

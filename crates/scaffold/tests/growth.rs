@@ -187,24 +187,28 @@ fn families() -> Vec<(&'static str, fn(usize) -> Value)> {
 /// The number of allocations and their bytes.
 fn import(crd: &Value) -> [u64; 2] {
     let text = crd.to_string();
-    let time = std::time::Instant::now();
     let info = measure(|| {
         let definition = imported::read(&text, None).unwrap();
         assert!(!definition.types()[0].text.is_empty());
     });
-    eprint!(" {:?} {}k", time.elapsed(), info.bytes_max / 1024);
     [info.count_total, info.bytes_total]
+}
+
+/// Fails if twice the size takes much more than twice the allocations or bytes.
+fn assert_linear(name: &str, mut run: impl FnMut(usize) -> [u64; 2]) {
+    let (small, large) = (run(300), run(600));
+    for (small, large) in small.into_iter().zip(large) {
+        assert!(
+            10 * large < 26 * small + 10_000,
+            "{name}: {small} -> {large}"
+        );
+    }
 }
 
 #[test]
 fn an_import_of_a_crd_grows_with_its_size() {
     for (name, family) in families() {
-        eprint!("{name}: ");
-        let [small, large] = [1000, 2000].map(|n| import(&crd(&family(n))));
-        for (small, large) in small.into_iter().zip(large) {
-            eprint!(" {small} -> {large} {:.2}", large as f64 / small as f64);
-        }
-        eprintln!();
+        assert_linear(name, |size| import(&crd(&family(size))));
     }
 }
 
@@ -324,13 +328,11 @@ fn an_import_of_a_go_project_grows_with_its_size() {
         dependency: None,
     };
     for (name, family) in projects() {
-        eprint!("{name}: ");
-        let [small, large] = [500, 1000].map(|n| {
-            let files = family(n);
+        assert_linear(name, |size| {
+            let files = family(size);
             let controllers =
-                (0..n).map(|at| Controller::new(format!("a{at}"), target(&format!("A{at}"))));
+                (0..size).map(|at| Controller::new(format!("a{at}"), target(&format!("A{at}"))));
             let controllers: Vec<_> = controllers.collect();
-            let time = std::time::Instant::now();
             let info = measure(|| {
                 let found = golang::read(&files).unwrap();
                 let mut carried = BTreeSet::new();
@@ -342,12 +344,7 @@ fn an_import_of_a_go_project_grows_with_its_size() {
                 }
                 carried::others(&found.permissions, |path| carried.contains(path));
             });
-            eprint!(" {:?} {}k", time.elapsed(), info.bytes_max / 1024);
             [info.count_total, info.bytes_total]
         });
-        for (small, large) in small.into_iter().zip(large) {
-            eprint!(" {small} -> {large} {:.2}", large as f64 / small as f64);
-        }
-        eprintln!();
     }
 }
