@@ -23,10 +23,11 @@ const HANGS: Duration = Duration::from_secs(300);
 const STACK: usize = 8 << 20;
 
 /// Pseudo-random numbers, the same for the same seed (splitmix64).
-struct Random(u64);
+pub struct Random(pub u64);
 
 impl Random {
-    fn below(&mut self, end: usize) -> usize {
+    /// A number below `end`.
+    pub fn below(&mut self, end: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -42,7 +43,8 @@ impl Random {
         start..(start + self.below(most + 1)).min(length)
     }
 
-    fn one<'a, T: ?Sized>(&mut self, all: &[&'a T]) -> &'a T {
+    /// One of several.
+    pub fn one<'a, T: ?Sized>(&mut self, all: &[&'a T]) -> &'a T {
         all[self.below(all.len())]
     }
 }
@@ -62,25 +64,46 @@ pub struct Corpus<'a> {
 /// It panics, or takes too long.
 #[track_caller]
 pub fn run(corpus: Corpus, target: impl Fn(&[u8]) + Sync) {
-    let number = |name: &str| std::env::var(name).ok()?.parse::<u64>().ok();
-    let seconds = number("KBR_FUZZ_SECONDS").map(Duration::from_secs);
-    let first = number("KBR_SEED").unwrap_or(1);
-    let start = Instant::now();
-    let goes_on = |seed: u64| match seconds {
-        Some(seconds) => start.elapsed() < seconds,
-        None => seed - first < ROUNDS,
-    };
-    for seed in (first..).take_while(|seed| goes_on(*seed)) {
+    each_seed(ROUNDS, |seed| {
         let input = input(corpus, seed);
         // An overflow of the stack ends the process, so the input of a seed can be seen before.
-        if std::env::var_os("KBR_SEED").is_some() && seed == first {
+        if number("KBR_SEED") == Some(seed) {
             eprintln!("{}", String::from_utf8_lossy(&input));
         }
         if let Err(what) = bounded(&target, &input, format!("KBR_SEED={seed}")) {
             let shown = String::from_utf8_lossy(&input[..input.len().min(2000)]);
             panic!("{what}\nKBR_SEED={seed}, {} bytes:\n{shown}", input.len());
         }
-    }
+    });
+}
+
+/// Runs `target`, which makes its own input of the numbers: `rounds` times, if `KBR_FUZZ_SECONDS` does not say how long.
+///
+/// # Panics
+/// It returns what is wrong.
+#[track_caller]
+pub fn made(rounds: u64, target: impl Fn(&mut Random) -> Result<(), String>) {
+    each_seed(rounds, |seed| {
+        if let Err(what) = target(&mut Random(seed)) {
+            panic!("{what}\nKBR_SEED={seed}");
+        }
+    });
+}
+
+#[track_caller]
+fn each_seed(rounds: u64, run: impl Fn(u64)) {
+    let seconds = number("KBR_FUZZ_SECONDS").map(Duration::from_secs);
+    let first = number("KBR_SEED").unwrap_or(1);
+    let start = Instant::now();
+    let goes_on = |seed: u64| match seconds {
+        Some(seconds) => start.elapsed() < seconds,
+        None => seed - first < rounds,
+    };
+    (first..).take_while(|seed| goes_on(*seed)).for_each(run);
+}
+
+fn number(name: &str) -> Option<u64> {
+    std::env::var(name).ok()?.parse().ok()
 }
 
 /// Runs `target` in a thread with the stack of a program.

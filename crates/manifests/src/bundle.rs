@@ -19,9 +19,10 @@ use serde_json::Value;
 use crate::dist::{self, Dist};
 use crate::files::Body;
 use crate::render::Scratch;
-use crate::{overlay, packages, yaml};
+use crate::{overlay, packages};
 pub use image::set as set_image;
 use kbr_scaffold::workdir;
+use kbr_scaffold::{quote, yaml};
 use metadata::Metadata;
 
 /// What a bundle is made with, besides the project.
@@ -167,7 +168,7 @@ fn annotations(package: &str, header: &str, inputs: &Inputs) -> anyhow::Result<[
         .collect();
     let labels: Vec<String> = pairs
         .iter()
-        .map(|(key, value)| format!("LABEL {}={value}", name(key)))
+        .map(|(key, value)| format!("LABEL {}={}", name(key), quote::dockerfile(value)))
         .collect();
     let labels = labels.join(
         "

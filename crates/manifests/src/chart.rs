@@ -179,3 +179,8 @@ fn is_manager(object: &Value) -> bool {
     object["kind"] == "Deployment"
         && object["metadata"]["labels"]["control-plane"] == "controller-manager"
 }
+
+#[cfg(test)]
+mod tests {
+    mod fuzz;
+}

@@ -29,6 +29,9 @@ mod markers;
 mod original;
 pub mod overlay;
 mod packages;
+#[cfg(test)]
+#[path = "../../../tests/fuzz/planted.rs"]
+mod planted;
 mod problem;
 mod rbac;
 mod registrations;
@@ -41,7 +44,6 @@ pub mod takeover;
 mod unselective;
 mod version_skew;
 mod webhook;
-mod yaml;
 
 use std::path::Path;
 

@@ -193,6 +193,34 @@ mod tests {
     }
 
     #[test]
+    fn comments_that_are_written_for_others_are_no_markers() {
+        let mut lines = Vec::new();
+        for before in [
+            "", "+", "@", " + ", "+@ +", "++", "// ", "/", "!", "*", "a ",
+        ] {
+            for name in ["kbr", "kubebuilder", "kb", "+kbr"] {
+                for rest in [
+                    ":rbac:groups=a",
+                    ": rbac:a=b",
+                    "rbac:",
+                    ":scaffold:x",
+                    ":x:y",
+                ] {
+                    lines.push(format!("{before}{name}{rest}"));
+                }
+            }
+        }
+        for line in lines {
+            let comment = kbr_scaffold::quote::rust_comment(&line);
+            assert_eq!(problems_of(&comment), [""; 0], "{comment}");
+            if kbr_scaffold::quote::is_doc(&line) {
+                let comment = kbr_scaffold::quote::rust_doc(&line, "");
+                assert_eq!(problems_of(&comment), [""; 0], "{comment}");
+            }
+        }
+    }
+
+    #[test]
     fn an_unknown_kbr_marker_is_rejected_with_the_nearest_name() {
         let [problem] = &problems_of("// +kbr:rbca:a=b")[..] else {
             panic!("one problem");

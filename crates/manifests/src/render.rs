@@ -8,7 +8,8 @@ use anyhow::{Context, bail};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::{files, overlay, yaml};
+use crate::{files, overlay};
+use kbr_scaffold::yaml;
 
 const DEFAULT: &str = "config/default/kustomization.yaml";
 

@@ -13,8 +13,8 @@ use serde_json::{Map, Value, json};
 use super::crd::Crd;
 use super::files::{self, Body};
 use super::problem::Problem;
-use super::yaml;
 use kbr_scaffold::edited;
+use kbr_scaffold::yaml;
 use lines::Document;
 
 /// The folder of the samples.

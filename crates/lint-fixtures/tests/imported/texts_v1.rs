@@ -71,9 +71,12 @@ pub struct PoemSpec {
     /// - one
     /// - two
     ///   more
-    ///
-    /// Deprecated: use [other] <b> https://example.com.
-    #[schemars(with = "String")]
+    #[schemars(
+        with = "String",
+        extend(
+            "description" = "- one\n- two\n  more\n\nDeprecated: use [other] <b> https://example.com."
+        )
+    )]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub list: Option<String>,
 

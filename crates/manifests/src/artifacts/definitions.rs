@@ -5,9 +5,10 @@ use crate::crd::{Crd, FOLDER};
 use crate::files::{Body, Leftovers};
 use crate::problem::Problem;
 use crate::version_skew::lost_fields;
-use crate::{history, kustomization, stored, yaml};
+use crate::{history, kustomization, stored};
 use kbr_scaffold::edited::Mark;
 use kbr_scaffold::resource::Resource;
+use kbr_scaffold::yaml;
 
 pub const DEFINITIONS: Artifact = Artifact {
     mark: Mark::Header("the types in `api`"),

@@ -4,8 +4,9 @@ use super::{Artifact, Findings, Input};
 use crate::crd::resources;
 use crate::files::Body;
 use crate::rbac::{Roles, needed};
-use crate::{unselective, yaml};
+use crate::unselective;
 use kbr_scaffold::edited::Mark;
+use kbr_scaffold::yaml;
 
 pub const ROLES: Artifact = Artifact {
     mark: Mark::Header("the `+kbr:rbac` comments in the sources"),

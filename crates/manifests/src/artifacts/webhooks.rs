@@ -15,9 +15,9 @@ use crate::webhook::converted::check_conversions;
 use crate::webhook::entry::Names;
 use crate::webhook::served::compare;
 use crate::webhook::{own_namespace, permissions};
-use crate::yaml;
 use kbr_host::diagnostic::Diagnostic;
 use kbr_scaffold::edited::{self, Mark};
+use kbr_scaffold::yaml;
 
 pub const WEBHOOKS: Artifact = Artifact {
     mark: Mark::Header("the `+kbr:webhook` comments in the sources"),

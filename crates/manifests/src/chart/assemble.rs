@@ -20,7 +20,7 @@ use super::values::{self, Row};
 use super::{FOLDER, checks, is_manager, own, schemas};
 use crate::dist;
 use crate::files::Body;
-use crate::yaml;
+use kbr_scaffold::yaml;
 
 const CRD: &str = "CustomResourceDefinition";
 
@@ -81,20 +81,24 @@ impl Chart<'_> {
             }
             if by_case.values().any(|object| is_manager(object)) {
                 rows.extend(image(&mut merged)?);
-                rows.extend(place::place(&mut merged).into_iter().map(row));
+                let plain =
+                    |(setting, default)| row((setting, self.marks.names.plain_value(default)));
+                rows.extend(place::place(&mut merged).into_iter().map(plain));
             }
             files.push(self.template(&self.path(identity), &merged)?);
         }
         rows.extend(self.rows_of_switches());
         rows.extend(self.marks.rows());
-        let kinds: Vec<String> = crds.iter().map(|(name, _)| name.clone()).collect();
+        let kinds = crds.iter().map(|(name, _)| self.marks.names.expand(name));
+        let kinds: Vec<String> = kinds.collect();
         // In a copy, because looking for a part opens what is the same in all cases.
         let converts = |merged: &Choice| {
             let mut merged = merged.clone();
             place::find(&mut merged, "spec.conversion.strategy").is_some_and(|it| it == "Webhook")
         };
         let converted = crds.iter().filter(|(_, merged)| converts(merged));
-        let converted: Vec<String> = converted.map(|(name, _)| name.clone()).collect();
+        let converted = converted.map(|(name, _)| self.marks.names.plain(name));
+        let converted: Vec<String> = converted.collect();
         if !crds.is_empty() {
             rows.extend(about::crd_values());
             files.extend(self.crds(crds)?);

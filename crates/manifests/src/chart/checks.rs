@@ -2,6 +2,7 @@
 
 use super::ports::Ports;
 use super::switches::Switches;
+use kbr_scaffold::quote;
 
 /// Characters that YAML reads as the end of a line, or not at all, even in quotes. JSON writes two of them as `\u2028` and `\u2029`.
 const UNREADABLE: &str = r"[\x7f-\x9f\x{feff}\x{fffe}\x{ffff}]|\\u202[89]";
@@ -41,7 +42,8 @@ pub fn template(switches: &Switches, ports: &Ports, converted: &[String]) -> Str
         }
     }
     let text = |(condition, sentence): (String, String)| {
-        format!("{{{{- if {condition} }}}}\n{{{{- fail {sentence:?} }}}}\n{{{{- end }}}}\n")
+        let sentence = quote::go(&sentence);
+        format!("{{{{- if {condition} }}}}\n{{{{- fail {sentence} }}}}\n{{{{- end }}}}\n")
     };
     checks.into_iter().map(text).collect()
 }

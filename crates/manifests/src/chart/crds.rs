@@ -14,7 +14,7 @@ use super::place::open;
 use super::values::Row;
 use super::{about, values};
 use crate::files::Body;
-use crate::yaml;
+use kbr_scaffold::yaml;
 
 /// The folder of the subchart.
 const FOLDER: &str = "charts/crds";

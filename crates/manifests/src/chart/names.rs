@@ -9,6 +9,10 @@ use super::tokens::{ALONE, FULL_NAME, SELF_MANAGED, conditional, each_container}
 
 /// Stands for `{{` of the objects, which templates would read. Templates have no other special text.
 const BRACES: &str = "kbrOpeningBracesKbr";
+/// Stands for a `{` of the objects before one of these.
+const BRACE: &str = "kbrOpeningBraceKbr";
+/// Stands for `kbr` of the objects, where the word could be one of these.
+const WORD: &str = "kbrKbr";
 pub const NAMESPACE: &str = "kbrNamespaceKbr";
 /// The full name, in a line that exists only if the release has another name than the project.
 const IF_RENAMED: &str = "kbrFullNameIfRenamedKbr";
@@ -77,8 +81,8 @@ impl Names {
             Value::String(text) => *text = self.marked(text),
             Value::Array(items) => items.iter_mut().for_each(|item| self.mark(item)),
             Value::Object(parts) => {
-                for (key, part) in parts {
-                    match part {
+                for (key, mut part) in std::mem::take(parts) {
+                    match &mut part {
                         Value::String(text) if key == "namespace" && *text == self.namespace => {
                             NAMESPACE.clone_into(text);
                         }
@@ -87,6 +91,7 @@ impl Names {
                         }
                         other => self.mark(other),
                     }
+                    parts.insert(literal(&key), part);
                 }
             }
             _ => {}
@@ -151,11 +156,14 @@ impl Names {
                 marked.push_str(FULL_NAME);
                 marked.push_str(&word[self.chart.len()..]);
             } else {
-                marked.push_str(word);
+                marked.push_str(&literal(word));
             }
             let other = behind.bytes().take_while(|byte| !is_word(*byte)).count();
             let (other, behind) = behind.split_at(other);
-            marked.push_str(&other.replace("{{", BRACES));
+            marked.push_str(&match other.strip_suffix('{') {
+                Some(other) if !behind.is_empty() => literal(other) + BRACE,
+                _ => literal(other),
+            });
             rest = behind;
         }
         marked
@@ -169,6 +177,8 @@ impl Names {
         let renamed = format!("ne (include \"{0}.fullname\" .) \"{0}\"", self.chart);
         conditional(text, IF_RENAMED, &renamed, &full_name)
             .replace(BRACES, "{{ \"{{\" }}")
+            .replace(BRACE, "{{ \"{\" }}")
+            .replace(WORD, "{{ \"kbr\" }}")
             .replace(
                 &format!("{NAMESPACE}{ALONE}"),
                 "{{ .Release.Namespace | quote }}",
@@ -200,6 +210,22 @@ impl Names {
         marked
             .replace(FULL_NAME, &self.chart)
             .replace(NAMESPACE, &self.namespace)
+            .replace(BRACES, "{{")
+            .replace(BRACE, "{")
+            .replace(WORD, "kbr")
+    }
+
+    /// A value as it is in the project, after [`Self::mark`].
+    pub fn plain_value(&self, marked: Value) -> Value {
+        match marked {
+            Value::String(text) => json!(self.plain(&text)),
+            Value::Array(items) => items.into_iter().map(|it| self.plain_value(it)).collect(),
+            Value::Object(parts) => parts
+                .into_iter()
+                .map(|(key, part)| (self.plain(&key), self.plain_value(part)))
+                .collect(),
+            other => other,
+        }
     }
 
     /// The name of an object without that of the project: `webhook` for `cronjob-webhook`.
@@ -209,6 +235,18 @@ impl Names {
             .and_then(|it| it.strip_prefix('-'));
         suffix.unwrap_or(name)
     }
+}
+
+/// Text of an object that neither templates read nor kbr, for one of its own marks: these begin with `kbr` and a capital.
+fn literal(text: &str) -> String {
+    let mut parts = text.split("kbr");
+    let mut literal = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let is_mark = part.starts_with(|it: char| it.is_ascii_uppercase());
+        literal.push_str(if is_mark { WORD } else { "kbr" });
+        literal.push_str(part);
+    }
+    literal.replace("{{", BRACES)
 }
 
 /// Calls `found` for each string with the key that it is below, also through lists.
@@ -299,5 +337,31 @@ mod tests {
     #[test]
     fn actions_of_other_templates_stay_text() {
         check("a {{ $labels.pod }} b", "a {{ \"{{\" }} $labels.pod }} b");
+        check(
+            "{shop-webhook}",
+            "{{ \"{\" }}{{ include \"shop.fullname\" . }}-webhook}",
+        );
+    }
+
+    #[test]
+    fn text_that_looks_like_a_mark_stays_text() {
+        for mark in [
+            BRACES, BRACE, WORD, NAMESPACE, FULL_NAME, IF_RENAMED, END, KEEP,
+        ] {
+            let rest = mark.strip_prefix("kbr").unwrap();
+            check(mark, &format!("{{{{ \"kbr\" }}}}{rest}"));
+        }
+        check("kbr kbrs kbr/x", "kbr kbrs kbr/x");
+    }
+
+    #[test]
+    fn keys_are_text_too() {
+        let names = Names::new("shop", "shop-system", "example.com", [].iter());
+        let before = json!({ "{{ fail \"x\" }}": 1, "kbrEndKbr": { "a": "{{" } });
+        let mut marked = before.clone();
+        names.mark(&mut marked);
+        let text = names.expand(&marked.to_string());
+        assert!(!text.contains("{{ fail"), "{text}");
+        assert_eq!(names.plain_value(marked), before);
     }
 }

@@ -8,6 +8,7 @@ use super::names::{NAMESPACE, Names};
 use super::schemas;
 use super::tokens::ALONE;
 use super::values::Row;
+use kbr_scaffold::quote;
 
 const BEGIN: &str = "kbrRoleNamespace-";
 const END: &str = "-Kbr";
@@ -54,7 +55,8 @@ impl RoleNamespaces {
         let end = format!("{END}{ALONE}");
         for part in parts {
             let (key, rest) = part.split_once(&end).unwrap_or_default();
-            let action = format!("{{{{ index .Values.rbac.roleNamespaces {key:?} | quote }}}}");
+            let name = quote::go(key);
+            let action = format!("{{{{ index .Values.rbac.roleNamespaces {name} | quote }}}}");
             expanded.extend([&action, rest]);
         }
         expanded
@@ -68,7 +70,7 @@ impl RoleNamespaces {
                 path,
                 json!(namespace),
                 schemas::namespace(),
-                format!("The namespace of `{key}`"),
+                format!("The namespace of {}", quote::markdown(key)),
             )
         };
         self.0.iter().map(row).collect()

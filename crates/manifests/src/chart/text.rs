@@ -14,7 +14,7 @@ use super::role_namespaces::RoleNamespaces;
 use super::settings::{Form, Setting};
 use super::tokens::ALONE;
 use super::webhook_namespaces;
-use crate::yaml;
+use kbr_scaffold::{quote, yaml};
 
 /// Writes templates of a chart with these switches.
 #[derive(Clone, Copy, Debug)]
@@ -176,14 +176,15 @@ impl Writer<'_> {
             indent + 2
         };
         for (name, part) in &own {
+            let known = quote::go(&self.marks.names.plain(name));
             let replaced = format!(
-                "include \"{}.names\" (list {value} {name:?})",
+                "include \"{}.names\" (list {value} {known})",
                 self.marks.names.chart()
             );
             if setting.form == Form::Items {
                 writeln!(text, "{{{{- if not ({replaced}) }}}}")?;
             } else {
-                write!(keys, " {name:?}")?;
+                write!(keys, " {known}")?;
             }
             self.choice(text, part, scope, &mut |text, node, scope| {
                 if setting.form == Form::Items {

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use anyhow::Context;
 use serde_json::{Map, Value, json};
 
-use crate::yaml;
+use kbr_scaffold::{quote, yaml};
 
 /// One value.
 #[derive(Clone, Debug)]
@@ -59,14 +59,17 @@ fn section(text: &mut String, rows: &[(Vec<&str>, &Row)], depth: usize) -> anyho
         }
         done.push(key);
         if path.len() == depth + 1 {
-            writeln!(text, "{:indent$}# {}.", "", row.about)?;
+            let about = quote::yaml_comment(&format!("{}.", row.about));
+            writeln!(text, "{:indent$}{about}", "")?;
             let entry = yaml::render(&[json!({ key: row.default })])
                 .context("cannot write `values.yaml`")?;
             entry
                 .lines()
                 .try_for_each(|line| writeln!(text, "{:indent$}{line}", ""))?;
         } else {
-            writeln!(text, "{:indent$}{key}:", "")?;
+            let line = yaml::render(&[json!({ key: {} })])?;
+            let line = line.trim_end().trim_end_matches("{}").trim_end();
+            writeln!(text, "{:indent$}{line}", "")?;
             let below: Vec<_> = rows
                 .iter()
                 .filter(|(path, _)| path[depth] == key)
@@ -112,8 +115,9 @@ fn object() -> Value {
 pub fn table(rows: &[Row]) -> String {
     let mut text = "| Value | Default | What |\n|---|---|---|\n".to_owned();
     for row in rows {
-        let default = row.default.to_string().replace('|', "\\|");
-        writeln!(text, "| `{}` | `{default}` | {} |", row.path, row.about).ok();
+        let path = quote::markdown(&row.path);
+        let default = quote::markdown(&row.default.to_string());
+        writeln!(text, "| {path} | {default} | {} |", row.about).ok();
     }
     text
 }

@@ -9,6 +9,7 @@ use std::path::{Component, Path, PathBuf};
 
 use super::conflict;
 use crate::project::PROJECT;
+use crate::quote::is_plain;
 use kbr_host::diagnostic::Problem;
 use kbr_host::regular;
 
@@ -143,7 +144,7 @@ pub(super) fn is_link(locator: &Locator, path: &str) -> bool {
     fs::symlink_metadata(locator.root.join(path)).is_ok_and(|it| it.is_symlink())
 }
 
-/// Whether `path` may be one of a file or folder of a project: below its root, and neither git's nor kbr's own.
+/// Whether `path` may be one of a file or folder of a project: below its root, neither git's nor kbr's own, and visible text.
 pub fn is_legal(path: &str) -> bool {
     let plain = |part| matches!(part, Component::Normal(_));
     // Case is ignored, because a file system may ignore it.
@@ -158,7 +159,7 @@ pub fn is_legal(path: &str) -> bool {
         .collect::<PathBuf>()
         .as_os_str()
         == path;
-    same && !ours && Path::new(path).components().all(plain)
+    same && !ours && path.chars().all(is_plain) && Path::new(path).components().all(plain)
 }
 
 fn check_legal(path: &str) -> Result<(), Problem> {
@@ -168,7 +169,7 @@ fn check_legal(path: &str) -> Result<(), Problem> {
     Err(conflict::conflict(
         path,
         "is not the path of a project file",
-        "use other names: this path leads out of the project, or into `.git` or `.kbr`",
+        "use other names: this path leads out of the project, into `.git` or `.kbr`, or has a character that no one sees",
     ))
 }
 

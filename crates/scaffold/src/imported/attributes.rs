@@ -3,7 +3,8 @@
 use serde_json::{Map, Value};
 
 use super::model::Ty;
-use super::text::{self, WIDTH, depth, laid_out, literal, raw};
+use super::text::{self, WIDTH, depth, laid_out};
+use crate::quote::{self, rust as literal};
 
 /// More may exceed the recursion limit of the compiler, 128.
 const DEEPEST: usize = 70;
@@ -56,7 +57,7 @@ fn extended(key: &str, value: &Value, indent: usize) -> String {
 /// A value of JSON as an argument of `json!`, laid out after `before` letters of its line.
 pub fn value_text(value: &Value, indent: usize, before: usize) -> String {
     if depth(value) > DEEPEST {
-        return format!("json({})", raw(value));
+        return format!("json({})", quote::rust_json(value));
     }
     laid_out(value, indent, before)
 }

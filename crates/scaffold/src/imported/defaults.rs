@@ -7,7 +7,8 @@ use serde_json::Value;
 use super::collect::Groups;
 use super::model::{Body, DefaultFunction, Model, Ty, TypeDef};
 use super::names::Taken;
-use super::text::{self, literal};
+use super::text;
+use crate::quote::rust as literal;
 
 /// Adds a function for each different default of a required field whose type can express it.
 pub fn add(groups: &Groups, model: &mut Model) {
@@ -97,9 +98,11 @@ fn value(ty: &Ty, default: &Value, types: &[TypeDef]) -> Option<(String, String)
 pub fn text(default: &DefaultFunction) -> String {
     let DefaultFunction { name, ty, value } = default;
     let mut value = value.clone();
-    if value.contains('\n') || value.len() > text::WIDTH - 4 {
+    if value.len() > text::WIDTH - 4
+        && let Some(literal) = value.strip_suffix(".to_owned()")
+    {
         // A long text: rustfmt moves the call.
-        value = value.replace(".to_owned()", "\n        .to_owned()");
+        value = format!("{literal}\n        .to_owned()");
     }
     format!("fn {name}() -> {ty} {{\n    {value}\n}}\n")
 }

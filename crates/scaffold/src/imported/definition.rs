@@ -1,10 +1,10 @@
 //! What a CRD says apart from its schemas.
 
-use anyhow::Context as _;
 use serde_json::{Map, Value, json};
 
 use super::keyword::is_open;
 use super::normal::normal;
+use crate::yaml;
 
 /// A kind.
 #[derive(Debug, Clone)]
@@ -99,7 +99,7 @@ impl Definition {
     /// # Errors
     /// It cannot be written.
     pub fn yaml(&self) -> anyhow::Result<String> {
-        serde_saphyr::to_string(&self.source).context("cannot write YAML")
+        yaml::render(std::slice::from_ref(&self.source))
     }
 }
 

@@ -5,6 +5,7 @@ use kbr_host::yaml::Budget;
 use serde_json::{Value, json};
 
 use super::definition::Definition;
+use crate::quote::is_plain;
 
 /// The definition in `text`, which is YAML or JSON. If it contains several, `kind` selects one.
 ///
@@ -154,8 +155,20 @@ fn checked(crd: &Value) -> anyhow::Result<Definition> {
             .help(CURE)
             .into());
     }
+    for (path, value) in required {
+        check_name(path, value.as_str().unwrap_or_default())?;
+    }
     check_versions(&spec["versions"])?;
     check_size(crd)?;
+    if let Some(name) = odd_name(crd) {
+        let text = format!(
+            "the CRD has a name with a character that no one sees: `{}`",
+            name.escape_debug()
+        );
+        let help =
+            "rename that field or annotation: no one can type it, and it may look like another";
+        return Err(Diagnostic::new(text).help(help).into());
+    }
     Ok(Definition::read(crd))
 }
 
@@ -177,6 +190,30 @@ fn check_size(crd: &Value) -> anyhow::Result<()> {
         return Err(Diagnostic::new(text).help(help).into());
     }
     Ok(())
+}
+
+/// Names become code before anything else is known about them.
+fn check_name(path: &str, name: &str) -> anyhow::Result<()> {
+    let is_name = |it: char| it.is_ascii_alphanumeric() || "-_.".contains(it);
+    if name.chars().all(is_name) {
+        return Ok(());
+    }
+    let name = name.escape_debug();
+    Err(Diagnostic::new(format!("`{path}` is not a name: `{name}`"))
+        .help(CURE)
+        .into())
+}
+
+/// The first name of a field, at any depth, that is not visible text.
+fn odd_name(value: &Value) -> Option<&str> {
+    match value {
+        Value::Object(fields) => fields.iter().find_map(|(name, value)| {
+            let is_odd = !name.chars().all(is_plain);
+            is_odd.then_some(name.as_str()).or_else(|| odd_name(value))
+        }),
+        Value::Array(items) => items.iter().find_map(odd_name),
+        _ => None,
+    }
 }
 
 fn check_versions(versions: &Value) -> anyhow::Result<()> {
@@ -203,6 +240,7 @@ fn check_versions(versions: &Value) -> anyhow::Result<()> {
                     .into(),
             );
         };
+        check_name(&format!("spec.versions[{at}].name"), name)?;
         if !version["schema"]["openAPIV3Schema"].is_object() {
             let text = format!("version `{name}` has no schema, so its fields are unknown");
             return Err(Diagnostic::new(text)

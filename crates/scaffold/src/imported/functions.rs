@@ -11,7 +11,8 @@ use super::model::{Body, Model, Ty};
 use super::names::Taken;
 use super::node::{Key, Node, key, node};
 use super::shield;
-use super::text::{WIDTH, literal};
+use super::text::WIDTH;
+use crate::quote::rust as literal;
 
 /// Functions that a file can have anyway.
 const TAKEN: [&str; 5] = ["int_or_string", "json", "merged", "quantities", "quantity"];

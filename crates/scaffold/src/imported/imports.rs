@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::model::{Body, Model, Ty};
 use super::text::WIDTH;
 
-/// The `use` declarations for `body`, the rest of the file.
-pub fn imports(model: &Model, body: &str) -> String {
+/// The `use` declarations of a file with this code.
+pub fn imports(model: &Model, code: &str) -> String {
     let mut uses = BTreeSet::new();
     for ty in &model.types {
         if let Body::Struct { fields, open } = &ty.body {
@@ -21,7 +21,7 @@ pub fn imports(model: &Model, body: &str) -> String {
         imports.push_str("use std::collections::BTreeMap;\n\n");
     }
     imports.push_str(&of_kubernetes(model, &uses));
-    imports.push_str(if body.contains(", KubeSchema)]") {
+    imports.push_str(if code.contains(", KubeSchema)]") {
         "use kube::{CustomResource, KubeSchema};\n"
     } else {
         "use kube::CustomResource;\n"

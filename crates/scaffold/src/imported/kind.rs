@@ -8,7 +8,8 @@ use super::attributes::{attribute, value_text};
 use super::definition::{Definition, Version};
 use super::root::{OBJECT, Root, Shape};
 use super::shield;
-use super::text::literal;
+use super::text;
+use crate::quote::rust as literal;
 
 /// `#[kube(…)]`.
 pub fn attributes(definition: &Definition, version: &Version, root: &Root) -> String {
@@ -104,9 +105,10 @@ fn column(column: &Value) -> String {
 fn call(name: &str, value: &Value, keys: &[(&str, &str)]) -> String {
     let arguments = keys.iter().filter_map(|(key, rust)| {
         let value = value.get(key).filter(|value| {
-            !value.is_null() && **value != json!("") && (*key != "priority" || **value != json!(0))
+            let is_scalar = value.is_string() || value.is_i64();
+            is_scalar && **value != json!("") && (*key != "priority" || **value != json!(0))
         })?;
-        Some(format!("{rust} = {}", super::text::json(value)))
+        Some(format!("{rust} = {}", text::json(value)))
     });
     let arguments: Vec<String> = arguments.collect();
     laid_out_call(name, &arguments)
@@ -124,7 +126,7 @@ fn laid_out_call(name: &str, arguments: &[String]) -> String {
 pub fn schema(definition: &Definition, version: &Version, root: &Root) -> String {
     let kind = &definition.kind;
     let body = object_schema(version, root);
-    let generator = if body.contains("generator") {
+    let generator = if text::code(&body).contains("generator") {
         "generator"
     } else {
         "_"
@@ -165,7 +167,7 @@ fn object_schema(version: &Version, root: &Root) -> String {
     });
     let lines: Vec<String> = lines.collect();
     let mut text = String::new();
-    if lines.iter().any(|line| line.contains("fields.pointer(")) {
+    if lines.iter().any(|line| is_field(line)) {
         let (fields, _) = &root.types[0];
         let _ = writeln!(
             text,
@@ -197,14 +199,17 @@ fn properties_text(lines: &[String]) -> String {
             lines.join(",\n")
         );
     }
-    let own = lines
-        .iter()
-        .filter(|line| !line.contains("fields.pointer("));
+    let own = lines.iter().filter(|line| !is_field(line));
     let own: Vec<&str> = own.map(String::as_str).collect();
     let own = own.join(",\n");
     format!(
         "            \"properties\": merged(serde_json::json!({{\n{own}\n            }}), &fields)\n"
     )
+}
+
+/// Whether a property is that of a field of the struct.
+fn is_field(line: &str) -> bool {
+    text::code(line).contains("fields.pointer(")
 }
 
 /// The schema of a field of the object.

@@ -13,7 +13,8 @@ use super::names::camel;
 use super::root::Root;
 use super::rules;
 use super::shield;
-use super::text::{WIDTH, comment, is_comment, literal};
+use super::text::{self, WIDTH};
+use crate::quote::{is_doc, rust as literal, rust_doc};
 
 /// The file of a version.
 pub fn file(definition: &Definition, version: &Version, root: &Root, model: &Model) -> String {
@@ -39,17 +40,19 @@ pub fn file(definition: &Definition, version: &Version, root: &Root, model: &Mod
         body.push_str(&defaults::text(default));
         body.push('\n');
     }
-    for (used, helper) in HELPERS {
-        if body.contains(used) {
-            body.push_str(helper);
-            body.push('\n');
-        }
-    }
+    // Descriptions and schemas may say anything.
+    let code = text::code(&body);
+    let names = code.match_indices(SCHEMA_WITH);
+    let names: Vec<&str> = names.map(|(at, it)| &body[at + it.len()..]).collect();
+    let is_used = |used: &str| code.contains(used) || names.iter().any(|it| it.starts_with(used));
+    let helpers = HELPERS.iter().filter(|(used, _)| is_used(used));
+    let helpers: Vec<&str> = helpers.flat_map(|(_, helper)| [*helper, "\n"]).collect();
+    body.extend(helpers);
     let body = body.trim_end();
     format!(
         "{}{}\n{body}\n",
         head(definition, version, body),
-        imports(model, body)
+        imports(model, &code)
     )
 }
 
@@ -57,10 +60,13 @@ pub fn file(definition: &Definition, version: &Version, root: &Root, model: &Mod
 const HELPERS: [(&str, &str); 5] = [
     (" merged(", MERGED),
     (" json(", JSON),
-    ("schema_with = \"quantities\"", QUANTITIES),
-    ("schema_with = \"quantit", QUANTITY),
-    ("schema_with = \"int_or_string\"", INT_OR_STRING),
+    ("\"quantities\"", QUANTITIES),
+    ("\"quantit", QUANTITY),
+    ("\"int_or_string\"", INT_OR_STRING),
 ];
+
+/// The argument before the name of a function.
+const SCHEMA_WITH: &str = "schema_with = ";
 
 const NOTE: &str = "//!
 //! `contains` is not part of the CRD: it keeps kube from rewriting the `anyOf` or `oneOf` beside it.
@@ -299,20 +305,16 @@ fn helper(ty: &Ty) -> Option<&'static str> {
     }
 }
 
-/// The documentation; a description that a comment cannot express is added to the overlay.
+/// The documentation; a description that is not fit for it is added to the overlay, with its first paragraph to read.
 fn docs_text(docs: &str, indent: &str, overlay: &mut serde_json::Map<String, Value>) -> String {
-    if is_comment(docs) {
-        return comment(docs, indent);
+    if is_doc(docs) {
+        return rust_doc(docs, indent);
     }
     overlay.insert("description".to_owned(), json!(docs));
-    let first = docs
-        .trim()
-        .split("\n\n")
-        .next()
-        .unwrap_or_default()
-        .trim_end();
-    if is_comment(first) {
-        comment(first, indent)
+    let first = docs.trim().split("\n\n").next().unwrap_or_default();
+    let first = first.trim_end().replace('<', "&lt;");
+    if is_doc(&first) {
+        rust_doc(&first, indent)
     } else {
         String::new()
     }

@@ -4,7 +4,8 @@ use serde_json::{Map, Value};
 
 use super::model::{Model, Ty};
 use super::normal::RULES;
-use super::text::{WIDTH, literal};
+use super::text::WIDTH;
+use crate::quote::rust as literal;
 
 const LIST_TYPE: &str = "x-kubernetes-list-type";
 const LIST_KEYS: &str = "x-kubernetes-list-map-keys";
@@ -41,36 +42,53 @@ fn validations(overlay: &mut Map<String, Value>, indent: usize) -> Option<Vec<St
     Some(rules)
 }
 
-/// `None` if kube has no way to write it, such as a rule with two messages.
+/// The values of `reason`, which are variants of kube's `Reason`.
+const REASONS: [&str; 4] = [
+    "FieldValueDuplicate",
+    "FieldValueForbidden",
+    "FieldValueInvalid",
+    "FieldValueRequired",
+];
+
+/// `None` if kube has no way to write it, such as a rule with two messages or with a reason that the API does not have.
 fn validation(rule: &Value, indent: usize) -> Option<String> {
     let mut left = rule.as_object()?.clone();
     let mut text = |key: &str| match left.remove(key) {
-        Some(Value::String(text)) => Some(literal(&text)),
+        Some(Value::String(text)) => Some(text),
         Some(other) => {
             left.insert(key.to_owned(), other);
             None
         }
         None => None,
     };
-    let rule = text("rule")?;
+    let rule = literal(&text("rule")?);
     let (message, expression) = (text("message"), text("messageExpression"));
     let (reason, path) = (text("reason"), text("fieldPath"));
-    let old = left.remove("optionalOldSelf");
+    let old = match left.remove("optionalOldSelf") {
+        Some(old) => Some(old.as_bool()?),
+        None => None,
+    };
     if !left.is_empty() || message.is_some() && expression.is_some() {
         return None;
     }
+    let reason = match &reason {
+        Some(reason) => Some(REASONS.iter().find(|known| *known == reason)?),
+        None => None,
+    };
+    let message = message.map(|text| literal(&text));
     if let (None, None, None, None) = (&expression, &reason, &path, &old) {
         return Some(message.map_or_else(
             || format!("validation = {rule}"),
             |message| format!("validation = ({rule}, {message})"),
         ));
     }
+    let expression = expression.map(|text| literal(&text));
     let calls = [
         Some(format!("validation = Rule::new({rule})")),
         message.map(|text| format!(".message({text})")),
         expression.map(|text| format!(".message(Message::Expression({text}.into()))")),
-        reason.map(|text| format!(".reason(Reason::{})", text.trim_matches('"'))),
-        path.map(|text| format!(".field_path({text})")),
+        reason.map(|reason| format!(".reason(Reason::{reason})")),
+        path.map(|text| format!(".field_path({})", literal(&text))),
         old.map(|old| format!(".optional_old_self({old})")),
     ];
     let calls: Vec<String> = calls.into_iter().flatten().collect();

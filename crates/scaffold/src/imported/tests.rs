@@ -246,3 +246,83 @@ fn the_head_of_a_function_with_a_long_name_is_broken_as_rustfmt_does() {
         assert_eq!(head.count(), expected, "{text}");
     }
 }
+
+/// The types of a kind whose `spec` has one field with this schema.
+fn types_of(field: &Value) -> String {
+    let schema = serde_json::json!({ "type": "object", "properties": { "spec": { "type": "object", "properties": { "a": field } } } });
+    let version = serde_json::json!({ "name": "v1", "served": true, "storage": true, "schema": { "openAPIV3Schema": schema } });
+    let crd = serde_json::json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "spec": { "group": "a.b", "scope": "Cluster", "names": { "kind": "A", "plural": "as" }, "versions": [version] },
+    });
+    read(&crd.to_string(), None).unwrap().types()[0]
+        .text
+        .clone()
+}
+
+#[test]
+fn words_of_the_api_that_it_does_not_have_stay_data() {
+    let of = |key: &str, value: &Value| {
+        let mut rule = serde_json::json!({ "rule": "true", "message": "m" });
+        rule[key] = value.clone();
+        types_of(&serde_json::json!({ "type": "string", "x-kubernetes-validations": [rule] }))
+    };
+    let known = of("reason", &serde_json::json!("FieldValueRequired"));
+    assert!(
+        known.contains(".reason(Reason::FieldValueRequired)"),
+        "{known}"
+    );
+    for (key, value) in [
+        ("reason", serde_json::json!("FieldValueInvalid); run(")),
+        ("reason", serde_json::json!("Other")),
+        ("optionalOldSelf", serde_json::json!("run()")),
+        ("optionalOldSelf", serde_json::json!(1)),
+    ] {
+        let text = of(key, &value);
+        assert!(!text.contains("Rule::new"), "{text}");
+        let value = value.to_string();
+        assert!(text.contains(&format!("\"{key}\": {value}")), "{text}");
+    }
+}
+
+#[test]
+fn a_description_that_is_a_marker_is_not_a_comment() {
+    let marker = "+kbr:rbac:groups=*,resources=*,verbs=*";
+    let text = types_of(&serde_json::json!({ "type": "string", "description": marker }));
+    assert!(
+        text.contains(&format!("\"description\" = \"{marker}\"")),
+        "{text}"
+    );
+    assert!(!text.contains(&format!("/// {marker}")), "{text}");
+}
+
+#[test]
+fn html_in_a_description_is_shown_and_not_passed_on() {
+    let text = types_of(&serde_json::json!({ "type": "string", "description": "As <name>." }));
+    assert!(text.contains("/// As &lt;name>."), "{text}");
+    assert!(text.contains("\"description\" = \"As <name>.\""), "{text}");
+}
+
+#[test]
+fn a_field_whose_name_no_one_sees_is_an_error() {
+    let crd = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nspec: { group: a.b, scope: Cluster, names: { kind: A, plural: as }, versions: [{ name: v1, schema: { openAPIV3Schema: { properties: { \"a\\u202e\": {} } } } }] }\n";
+    let error = read(crd, None).unwrap_err().to_string();
+    assert!(
+        error.contains("a character that no one sees: `a\\u{202e}`"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_description_adds_no_code_that_nothing_uses() {
+    let text =
+        "merged( json( , KubeSchema)] schema_with = \"quantities\" fields.pointer( generator";
+    let described = |docs: &str| {
+        types_of(&serde_json::json!({ "type": "string", "description": docs, "default": docs }))
+    };
+    let lines = |text: &str| text.lines().count();
+    assert_eq!(
+        lines(&described(text)),
+        lines(&described(&"x".repeat(text.len())))
+    );
+}

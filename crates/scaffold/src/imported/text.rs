@@ -1,47 +1,12 @@
-//! Literals, JSON and comments as Rust, laid out as rustfmt leaves them.
-
-use std::fmt::Write as _;
+//! JSON as Rust, laid out as rustfmt leaves it.
 
 use serde_json::Value;
 
+use crate::quote::rust as literal;
+use crate::rust::comments::lex;
+
 /// The longest line.
 pub const WIDTH: usize = 100;
-
-/// A string literal.
-pub fn literal(text: &str) -> String {
-    let is_raw = text.contains('\\')
-        && !text.contains(['"', '\n', '\r', '\t'])
-        && text.chars().all(is_plain);
-    if is_raw {
-        return format!("r\"{text}\"");
-    }
-    escaped(text)
-}
-
-fn escaped(text: &str) -> String {
-    let mut literal = String::from("\"");
-    for letter in text.chars() {
-        match letter {
-            '"' => literal.push_str("\\\""),
-            '\\' => literal.push_str("\\\\"),
-            '\n' => literal.push_str("\\n"),
-            '\r' => literal.push_str("\\r"),
-            '\t' => literal.push_str("\\t"),
-            letter if is_plain(letter) => literal.push(letter),
-            letter => {
-                let _ = write!(literal, "\\u{{{:x}}}", u32::from(letter));
-            }
-        }
-    }
-    literal.push('"');
-    literal
-}
-
-/// Whether a letter is visible, and does not change how the text around it is read.
-pub fn is_plain(letter: char) -> bool {
-    let is_mark = matches!(letter, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{a0}');
-    !letter.is_control() && !is_mark
-}
 
 /// `value` as an argument of `json!`, on one line.
 pub fn json(value: &Value) -> String {
@@ -87,6 +52,11 @@ fn number_text(number: &serde_json::Number) -> String {
         ""
     };
     format!("{sign}{grouped}{suffix}")
+}
+
+/// Rust with blanks for what comments and strings say.
+pub fn code(text: &str) -> String {
+    lex(text).map(|it| it.code).unwrap_or_default()
 }
 
 /// A number of JSON as Rust.
@@ -141,49 +111,4 @@ pub fn depth(value: &Value) -> usize {
         Value::Object(fields) => deepest(&mut fields.values(), 5),
         _ => 1,
     }
-}
-
-/// `value` as a string literal with its JSON.
-pub fn raw(value: &Value) -> String {
-    let text = serde_json::to_string_pretty(value).unwrap_or_default();
-    if !text.contains('"') {
-        return format!("\"{text}\"");
-    }
-    // One more than follow any quote.
-    let after = text.split('"').skip(1);
-    let most = after.map(|it| it.bytes().take_while(|byte| *byte == b'#').count());
-    let hashes = "#".repeat(1 + most.max().unwrap_or_default());
-    if hashes.len() > MOST_HASHES {
-        return escaped(&text);
-    }
-    format!("r{hashes}\"{text}\"{hashes}")
-}
-
-/// The compiler takes no more.
-const MOST_HASHES: usize = 255;
-
-/// Whether a description survives as a comment, and does not become a test of the documentation.
-pub fn is_comment(text: &str) -> bool {
-    let is_line = |line: &str| {
-        line.trim_end() == line
-            && line
-                .chars()
-                .all(|letter| is_plain(letter) || letter == '\t')
-            && !line.starts_with("    ")
-            && !line.starts_with('\t')
-    };
-    let has_code = text.contains("```") || text.contains("~~~");
-    text.trim_matches(|letter: char| letter.is_ascii_whitespace()) == text
-        && !text.starts_with('#')
-        && !has_code
-        && text.split('\n').all(is_line)
-}
-
-/// A comment of documentation.
-pub fn comment(text: &str, indent: &str) -> String {
-    let lines = text.split('\n').map(|line| match line {
-        "" => format!("{indent}///\n"),
-        line => format!("{indent}/// {line}\n"),
-    });
-    lines.collect()
 }

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use crate::quote;
 use crate::resource::Resource;
 use crate::resource::controller::Controller;
 use crate::resource::webhook::Webhook;
@@ -64,5 +65,8 @@ impl Table {
 
 fn text(table: &str, fields: &impl Serialize, path: &str) -> anyhow::Result<String> {
     let fields = toml::to_string(fields)?;
-    Ok(format!("[[{table}]]\n{fields}path = {path:?}\n"))
+    Ok(format!(
+        "[[{table}]]\n{fields}path = {}\n",
+        quote::toml(path)
+    ))
 }

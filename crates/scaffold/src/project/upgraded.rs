@@ -1,6 +1,7 @@
 //! PROJECT of another release. It is edited as text, so that comments and unknown keys survive.
 
 use super::{Head, PROJECT, Project, parse};
+use crate::quote;
 use crate::tables::{lines, tables};
 use kbr_host::diagnostic::Diagnostic;
 
@@ -42,7 +43,7 @@ pub fn with_release(text: &str, release: &str) -> anyhow::Result<String> {
     let tables = tables(text);
     let entry = tables[0].find("kbr").ok_or_else(unable)?;
     let mut text = text.to_owned();
-    text.replace_range(entry.value.clone(), &format!("{release:?}"));
+    text.replace_range(entry.value.clone(), &quote::toml(release));
     Ok(text)
 }
 

@@ -1,6 +1,7 @@
 //! Rules for the values of PROJECT that become text in the project's files, but are no names.
 
 use super::spdx;
+use crate::quote::is_plain;
 
 /// Why `repo` is invalid, as a sentence: it becomes a string of `Cargo.toml`.
 pub fn repo_problem(repo: &str) -> Option<String> {
@@ -29,15 +30,17 @@ pub fn license_problem(license: &str) -> Option<String> {
 pub fn dependency_problem(dependency: &str) -> Option<String> {
     let table = dependency.parse::<toml::Table>();
     // Empty if the manifest already had the crate.
-    let is_one = table.is_ok_and(|table| table.len() <= 1) && is_line(dependency);
+    // A header would be one of a table of its own.
+    let is_header = dependency.trim_start().starts_with('[');
+    let is_one = table.is_ok_and(|table| table.len() <= 1) && !is_header && is_line(dependency);
     (!is_one).then(|| {
         let dependency = dependency.escape_debug();
         format!("`{dependency}` is not one dependency of `Cargo.toml`")
     })
 }
 
-/// Whether `text` is one line without control characters.
+/// Whether `text` is one line that everyone sees as it is; in some scripts, words have invisible joiners.
 fn is_line(text: &str) -> bool {
-    let breaks = |it: char| it.is_control() || ['\u{2028}', '\u{2029}'].contains(&it);
-    !text.contains(breaks)
+    text.chars()
+        .all(|it| is_plain(it) || ['\u{a0}', '\u{200c}', '\u{200d}'].contains(&it))
 }

@@ -5,6 +5,7 @@ mod dependencies;
 use kbr_host::diagnostic::Problems;
 
 use super::names;
+use crate::quote;
 
 pub use dependencies::Dependencies;
 
@@ -139,14 +140,15 @@ impl External {
             Source::Registry(version) => ("version", version),
             Source::Folder(folder) => ("path", folder),
         };
-        let package = &self.package;
+        let (value, package) = (quote::toml(value), &self.package);
         if name != import {
-            return format!("{import} = {{ {source} = {value:?}, package = {package:?} }}");
+            let package = quote::toml(package);
+            return format!("{import} = {{ {source} = {value}, package = {package} }}");
         }
         if source == "version" {
-            return format!("{package} = {value:?}");
+            return format!("{package} = {value}");
         }
-        format!("{package} = {{ {source} = {value:?} }}")
+        format!("{package} = {{ {source} = {value} }}")
     }
 }
 

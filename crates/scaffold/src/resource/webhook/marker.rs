@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use serde_json::{Map, Value, json};
 
 use super::{AdmissionKind, Calls, NAMESPACE_NAME, TIMEOUT, Webhook, selector};
+use crate::quote;
 
 /// How a webhook for a kind that is not the project's own finds the operator's namespace, whose objects it skips: an operator that had to
 /// admit its own Pod, Secret or Lease could not start.
@@ -50,24 +51,13 @@ pub(super) fn marker(
     let skipped = (!target.is_own() && in_namespaces).then_some(own_namespace);
     let rest = patch(calls, skipped);
     if !rest.is_empty() {
-        let _ = write!(marker, ",patch=`{}`", raw(&Value::Object(rest)));
+        let _ = write!(
+            marker,
+            ",patch=`{}`",
+            quote::marker_json(&Value::Object(rest))
+        );
     }
     marker
-}
-
-/// JSON for use between backticks in a comment. A backtick would end the value, and rustc rejects comments with characters that
-/// change the direction of text; both occur only in strings, where JSON can escape them.
-fn raw(json: &Value) -> String {
-    let mut text = String::new();
-    for character in json.to_string().chars() {
-        match character {
-            '`' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
-                let _ = write!(text, "\\u{:04x}", u32::from(character));
-            }
-            character => text.push(character),
-        }
-    }
-    text
 }
 
 /// `captain-v1.crew.example.com`. For a built-in or external kind it includes the operator's name, because another operator may have a

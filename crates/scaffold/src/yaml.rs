@@ -7,7 +7,12 @@ use serde::{Serialize, Serializer};
 use serde_json::Value;
 use serde_saphyr::DoubleQuoted;
 
+use crate::quote::is_plain;
+
 /// Renders each document as block YAML with sorted keys, separated by `---`.
+///
+/// # Errors
+/// A document cannot be written as YAML.
 pub fn render(documents: &[Value]) -> anyhow::Result<String> {
     let mut text = String::new();
     for (position, document) in documents.iter().enumerate() {
@@ -21,7 +26,8 @@ pub fn render(documents: &[Value]) -> anyhow::Result<String> {
 
 fn document_text(document: &Value) -> anyhow::Result<String> {
     let text = serde_saphyr::to_string(&Node(document)).context("cannot write YAML")?;
-    Ok(without_blanks(&text, document).unwrap_or(text))
+    let text = without_blanks(&text, document).unwrap_or(text);
+    Ok(escaped(&text, document).unwrap_or(text))
 }
 
 /// Serializes a value with sorted keys, independent of the map that `serde_json` was built with, and a suitable style for each string.
@@ -35,7 +41,7 @@ impl Serialize for Node<'_> {
                 serializer.collect_map(sorted.into_iter().map(|(key, value)| (key, Node(value))))
             }
             Value::Array(items) => serializer.collect_seq(items.iter().map(Node)),
-            Value::String(text) if begins_with_tab(text) => {
+            Value::String(text) if begins_with_tab(text) || text.contains(is_odd) => {
                 DoubleQuoted(text).serialize(serializer)
             }
             other => other.serialize(serializer),
@@ -46,6 +52,33 @@ impl Serialize for Node<'_> {
 /// libyaml and Go's YAML would reject such a block, because they look for its indentation there.
 fn begins_with_tab(text: &str) -> bool {
     text.trim_start_matches([' ', '\n']).starts_with('\t')
+}
+
+/// Whether YAML allows a character that no one sees, or that changes how those around it are read.
+fn is_odd(letter: char) -> bool {
+    !letter.is_control() && !is_plain(letter)
+}
+
+/// With escapes for odd characters: the strings that have them are in double quotes. Keys need not be, so `None` if one has them.
+fn escaped(text: &str, document: &Value) -> Option<String> {
+    let is_clear = !text.contains(is_odd) || has_odd_key(document);
+    (!is_clear).then(|| {
+        let escaped = text.chars().map(|letter| match letter {
+            letter if is_odd(letter) => format!("\\U{:08x}", u32::from(letter)),
+            letter => letter.to_string(),
+        });
+        escaped.collect()
+    })
+}
+
+fn has_odd_key(value: &Value) -> bool {
+    match value {
+        Value::Object(fields) => fields
+            .iter()
+            .any(|(key, value)| key.contains(is_odd) || has_odd_key(value)),
+        Value::Array(items) => items.iter().any(has_odd_key),
+        _ => false,
+    }
 }
 
 /// Removes the indentation of empty lines in block scalars, about which editors and `git diff --check` complain.
@@ -157,6 +190,7 @@ mod tests {
             &word,
             word.trim(),
             "é\u{85}\u{2028}x",
+            "é\u{202e}x\u{200b}\u{e0001}",
             "\u{feff}a",
         ];
         for text in texts {
@@ -167,6 +201,13 @@ mod tests {
                 );
             }
         }
+    }
+
+    #[test]
+    fn characters_that_no_one_sees_are_escapes() {
+        let text = document_text(&json!({ "a": "x\u{202e}\u{e0001}\ny" })).unwrap();
+        assert_eq!(text, "a: \"x\\U0000202e\\U000e0001\\ny\"\n");
+        check(&json!({ "a\u{202e}": "x\u{202e}", "b": "\u{61c}" }));
     }
 
     #[test]
