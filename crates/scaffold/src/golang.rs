@@ -12,6 +12,7 @@ mod yaml;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::imported::{self, Definition};
+use crate::quote::is_plain;
 use kbr_host::diagnostic::Diagnostic;
 use kbr_host::yaml::Budget;
 
@@ -70,6 +71,7 @@ pub fn read(files: &Files) -> anyhow::Result<Found> {
             .help("pass the root of a project of kubebuilder or operator-sdk")
             .into());
     };
+    check_names(files)?;
     let budget = &mut Budget::default();
     let project = project::parse(text, budget)?;
     let sources: Vec<_> = files
@@ -125,6 +127,20 @@ fn too_large() -> anyhow::Error {
     Diagnostic::new(text)
         .help("remove aliases and files that are not CRDs or samples below `config` from a copy of the project, and import that")
         .into()
+}
+
+/// Names of files become text of messages and comments.
+fn check_names(files: &Files) -> anyhow::Result<()> {
+    let Some(path) = files.keys().find(|path| !path.chars().all(is_plain)) else {
+        return Ok(());
+    };
+    let text = format!(
+        "the name of the file `{}` has a character that no one sees",
+        path.escape_debug()
+    );
+    Err(Diagnostic::new(text)
+        .help("rename or remove that file, then import the project again")
+        .into())
 }
 
 /// The webhooks and permissions of all Go files. Where a namespaced operator works is up to `config`, not to its code.
@@ -201,7 +217,8 @@ fn image(makefile: &str) -> Option<String> {
     let value = value.trim();
     // It becomes a word of shell commands.
     let is_image = |it: char| it.is_ascii_alphanumeric() || "./:_@-".contains(it);
-    (!value.is_empty() && value.chars().all(is_image)).then(|| value.to_owned())
+    let is_flag = !value.starts_with(|it: char| it.is_ascii_alphanumeric());
+    (!is_flag && value.chars().all(is_image)).then(|| value.to_owned())
 }
 
 fn license(files: &Files) -> &'static str {

@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::{Described, Found, Manager, Marker, Reconciler};
 use crate::blueprint::Edit;
 use crate::project::Head;
+use crate::quote;
 use crate::resource::controller::Controller;
 use crate::resource::target::Target;
 use crate::resource::webhook::{AdmissionKind, Webhook};
@@ -30,9 +31,12 @@ pub fn controller(
     let lines = lines(own);
     let (last, registers) = EVENTS.split_once('\n').unwrap_or_default();
     let source = format!(
-        "\n// The reconciler in Go, to port step by step: `{}` of the project that this one was imported from.\n//\n{}",
-        reconciler.path,
-        commented(&reconciler.text)
+        "\n{}//\n{}",
+        quote::rust_comment(&format!(
+            "The reconciler in Go, to port step by step: `{}` of the project that this one was imported from.",
+            reconciler.path
+        )),
+        quote::rust_comment(&reconciler.text)
     );
     vec![
         Edit::replace(&path, EVENTS, &format!("{last}\n{lines}{registers}")),
@@ -65,17 +69,6 @@ fn lines<'a>(permissions: impl Iterator<Item = &'a Marker>) -> String {
     lines
         .filter(|line| !EVENTS.starts_with(line) && seen.insert(line.clone()))
         .collect()
-}
-
-/// A source as a comment of Rust.
-fn commented(text: &str) -> String {
-    let mut comment = String::new();
-    for line in text.lines() {
-        let line = line.trim_end().replace('\t', "    ");
-        let space = if line.is_empty() { "" } else { " " };
-        let _ = writeln!(comment, "//{space}{line}");
-    }
-    comment
 }
 
 /// How and when the API server calls the webhooks, as their comments in Go say it.
@@ -114,7 +107,7 @@ pub fn deployment(found: &Found, head: &Head) -> Vec<Edit> {
         .filter(|lease| **lease != head.manager_id())
     {
         edits.extend(lease_in_code(lease));
-        let names = |name: &str| format!("resourceNames: [{name}]");
+        let names = |name: &str| format!("resourceNames: [{}]", scalar(name));
         let role = "config/rbac/leader_election_role.yaml";
         edits.push(Edit::replace(
             role,
@@ -147,7 +140,7 @@ pub fn deployment(found: &Found, head: &Head) -> Vec<Edit> {
 
 /// The default of `--leader-election-id`, so that tests and `kbr dev` have it, too.
 fn lease_in_code(lease: &str) -> [Edit; 2] {
-    let name = Value::from(lease);
+    let name = quote::rust(lease);
     let lease = format!(
         "/// The Lease of the operator in Go: with the same one, never do both lead.\nconst LEASE: &str = {name};\n\n"
     );
@@ -171,7 +164,7 @@ fn predecessors(found: &Found) -> Edit {
     names.dedup();
     let mut lines = "    // Takes over the fields of children that the operator in Go owns; until `kbr import --check` finds none.\n".to_owned();
     for name in names {
-        let _ = writeln!(lines, "    manager.take_over({});", Value::from(name));
+        let _ = writeln!(lines, "    manager.take_over({});", quote::rust(name));
     }
     let new = "    let mut manager = Manager::new(options, ID).await?;\n";
     Edit::replace("src/main.rs", new, &format!("{new}{lines}"))
@@ -184,7 +177,12 @@ fn selector(manager: &Manager, head: &Head) -> Vec<Edit> {
     let ours = [name, plane];
     let theirs = &manager.selector;
     let same = theirs.len() == ours.len() && ours.iter().all(|label| theirs.contains(label));
-    if theirs.is_empty() || same {
+    // Services select the Pods by our labels. `kbr import --check` says that the selectors differ.
+    let is_other = |(key, value): &(String, String)| {
+        let mut ours = ours.iter();
+        ours.any(|(our, ours)| our == key && ours != value)
+    };
+    if theirs.is_empty() || same || theirs.iter().any(is_other) {
         return Vec::new();
     }
     let path = "config/manager/manager.yaml";
@@ -230,7 +228,7 @@ fn scalar(text: &str) -> String {
     if is_word && !is_other {
         text.to_owned()
     } else {
-        Value::from(text).to_string()
+        quote::yaml(&Value::from(text))
     }
 }
 
@@ -263,7 +261,7 @@ fn environment(found: &Found) -> Option<Edit> {
     let theirs = found.manager.env.iter().filter(|it| !is_ours(&it["name"]));
     let mut lines = String::new();
     for variable in theirs {
-        let _ = writeln!(lines, "            - {variable}");
+        let _ = writeln!(lines, "            - {}", quote::yaml(variable));
     }
     let end = "                  fieldPath: metadata.namespace\n";
     (!lines.is_empty())
@@ -283,7 +281,7 @@ fn resources(manager: &Manager) -> Option<Edit> {
     let resources = manager.resources.as_ref()?.as_object()?;
     let mut lines = String::new();
     for (key, value) in resources {
-        let _ = writeln!(lines, "            {}: {value}", scalar(key));
+        let _ = writeln!(lines, "            {}: {}", scalar(key), quote::yaml(value));
     }
     Some(Edit::replace(
         "config/manager/manager.yaml",

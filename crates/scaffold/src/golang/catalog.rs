@@ -5,6 +5,7 @@ use serde_json::Value;
 use toml::Table;
 
 use super::{Files, yaml};
+use crate::quote;
 
 /// What operator-sdk writes where its user has to say something.
 const PLACEHOLDERS: [&str; 5] = [
@@ -25,8 +26,7 @@ pub fn bundle(files: &Files, budget: &mut Budget) -> Option<String> {
     if table.is_empty() {
         return None;
     }
-    let tables = Table::from_iter([("bundle".to_owned(), toml::Value::Table(table))]);
-    toml::to_string(&tables).ok()
+    Some(quote::toml_table("bundle", table))
 }
 
 fn table(base: &Value) -> Table {

@@ -4,6 +4,7 @@ use kbr_host::yaml::Budget;
 use serde_json::Value;
 
 use super::{Files, GoProject, source, yaml};
+use crate::quote::is_plain;
 
 /// An object in `config/samples`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,10 +48,19 @@ pub fn samples(files: &Files, budget: &mut Budget) -> Vec<Sample> {
                 .as_str()
                 .filter(|kind| *kind != "Kustomization")?
                 .to_owned(),
-            text: text.clone(),
+            text: sample_text(text, object)?,
         })
     };
     folder.filter_map(sample).collect()
+}
+
+/// The text of a sample with its comments; without them, if every program may not read the same lines.
+fn sample_text(text: &str, object: &Value) -> Option<String> {
+    let is_clear = |line: &str| line.chars().all(|it| is_plain(it) || it == '\t');
+    if text.lines().all(is_clear) {
+        return Some(text.replace("\r\n", "\n"));
+    }
+    crate::yaml::render(std::slice::from_ref(object)).ok()
 }
 
 /// Flags that kubebuilder writes, for which the operator has its own line.

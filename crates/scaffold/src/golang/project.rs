@@ -4,6 +4,7 @@ use serde::Deserialize;
 
 use super::yaml;
 use crate::imported::Definition;
+use crate::resource::names;
 use kbr_host::diagnostic::Diagnostic;
 use kbr_host::yaml::Budget;
 
@@ -75,6 +76,16 @@ pub struct GoWebhooks {
 }
 
 impl GoResource {
+    /// Whether its names, which become those of commands to type, are names. Old projects leave some out.
+    fn has_names(&self) -> bool {
+        let is_word = |text: &str| text.bytes().all(|it| it.is_ascii_alphanumeric());
+        let is_group = |text: &str| text.is_empty() || names::is_subdomain(text);
+        is_group(&self.group)
+            && is_group(&self.domain)
+            && is_word(&self.version)
+            && is_word(&self.kind)
+    }
+
     /// Whether the project itself defines the kind.
     pub fn is_own(&self) -> bool {
         self.api.is_some() && !self.external
@@ -162,6 +173,18 @@ pub fn parse(text: &str, budget: &mut Budget) -> anyhow::Result<GoProject> {
         );
         return Err(Diagnostic::new(text)
             .help("create its kinds with `kbr create api --from-crd`")
+            .into());
+    }
+    if let Some(resource) = project.resources.iter().find(|it| !it.has_names()) {
+        let GoResource { kind, version, .. } = resource;
+        let text = format!(
+            "`PROJECT` has a resource that is not a kind: `{}` of `{}/{}`",
+            kind.escape_debug(),
+            resource.full_group().escape_debug(),
+            version.escape_debug()
+        );
+        return Err(Diagnostic::new(text)
+            .help("repair that entry of `resources`, then import the project again")
             .into());
     }
     Ok(project)

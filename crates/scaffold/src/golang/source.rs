@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use crate::quote;
 use crate::resource::names;
 
 /// A comment from which controller-gen generates a manifest.
@@ -18,7 +19,7 @@ pub struct Marker {
 impl Marker {
     /// The same comment in Rust, as kbr reads it.
     pub fn line(&self) -> String {
-        format!("// +kbr:{}:{}", self.name, self.arguments)
+        quote::rust_line(&format!("+kbr:{}:{}", self.name, self.arguments))
     }
 
     /// Removes an argument with this value.

@@ -91,6 +91,7 @@ fn what_could_change_the_meaning_of_a_file_is_not_carried() {
     assert_eq!(source::lease("LeaderElectionID: \"a, b]\","), None);
     assert_eq!(image("IMG ?= a; touch x\n"), None);
     assert_eq!(image("IMG ?= $(shell id)\n"), None);
+    assert_eq!(image("IMG ?= --privileged\n"), None);
     assert_eq!(
         image("IMG ?= r.io:5000/a/b@sha256:0\n").as_deref(),
         Some("r.io:5000/a/b@sha256:0")
@@ -115,6 +116,32 @@ fn what_could_change_the_meaning_of_a_file_is_not_carried() {
     };
     let edits = format!("{:?}", carried::deployment(&read(&files).unwrap(), &head));
     assert!(edits.contains(r#"\"a: b\\n  replicas\": \"9\""#), "{edits}");
+}
+
+#[test]
+fn the_name_of_a_file_that_no_one_sees_whole_is_refused() {
+    let project = "version: '3'\nlayout: go.kubebuilder.io/v4\n";
+    for name in ["a\nfn run() {}\n.go", "a\u{202e}.go", "config/a\r.yaml"] {
+        let files = [("PROJECT", project), (name, "")];
+        let files = files.map(|(path, text)| (path.to_owned(), text.to_owned()));
+        let error = read(&files.into()).unwrap_err().to_string();
+        let shown = format!("`{}`", name.escape_debug());
+        assert!(error.contains(&shown), "{error}");
+    }
+}
+
+#[test]
+fn names_of_a_resource_that_are_commands_are_refused() {
+    for entry in [
+        "kind: A; run",
+        "kind: A, group: $(run)",
+        "kind: A, version: v1`run`",
+    ] {
+        let text =
+            format!("version: '3'\nlayout: go.kubebuilder.io/v4\nresources: [{{{entry}}}]\n");
+        let error = project::parse(&text).unwrap_err().to_string();
+        assert!(error.contains("not a kind"), "{error}");
+    }
 }
 
 #[test]
