@@ -153,3 +153,8 @@ fn not_text(error: &clap::Error, arguments: &[OsString]) -> Option<Diagnostic> {
             .help("type it in UTF-8")
     })
 }
+
+#[cfg(test)]
+mod tests {
+    pub mod hostile;
+}

@@ -5,6 +5,12 @@ mod dev;
 mod embedded;
 #[cfg(feature = "faults")]
 mod faults;
+#[cfg(test)]
+#[path = "../tests/fuzz/driver.rs"]
+mod fuzz;
+#[cfg(test)]
+#[path = "../tests/fuzz/planted.rs"]
+mod planted;
 mod sources;
 mod watch;
 

@@ -133,6 +133,33 @@ fn only_the_commit_writes_project_files() {
     );
 }
 
+/// What looks like quoting, and is that of another language: Rust's own `Debug`, or a library's without a look at odd characters.
+const QUOTES: [&str; 4] = [":?}", ":#?}", "saphyr::to_string", "escape_default()"];
+
+#[test]
+fn only_two_modules_quote_what_is_written() {
+    let allowed = [
+        "crates/scaffold/src/yaml.rs",
+        // A number.
+        "crates/scaffold/src/imported/defaults.rs",
+        // Looks for text.
+        "crates/manifests/src/chart/names.rs",
+        // Names of this checkout.
+        "src/build.rs",
+        "crates/scaffold/src/checkout.rs",
+        // Messages.
+        "crates/envtest/src/",
+        "crates/manifests/src/webhook/golden.rs",
+    ];
+    let (quotes, others) = calls(&QUOTES, &allowed);
+    assert!(
+        others.is_empty(),
+        "quote with crates/scaffold/src/quote.rs or yaml.rs, a function for each language:\n{}",
+        others.join("\n")
+    );
+    assert!(quotes > 2, "the test no longer sees how files are quoted");
+}
+
 #[test]
 fn only_the_module_for_output_prints() {
     // The build script prints for cargo.

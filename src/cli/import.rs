@@ -84,10 +84,8 @@ fn plan(args: &Args, from: &Path) -> anyhow::Result<Plan> {
     if root.exists() {
         trust::check_existing(&root)?;
     }
-    let head = head(args, &found);
-    init::check(&head)?;
     // The folder is created by the lock, so what can fail comes before it.
-    let imported = Imported::new(&found, head)?;
+    let imported = Imported::new(&found, head(args, &found))?;
     let session = write::lock(root, args.write)?;
     if workdir::load_if_any(session.root())?.is_some() {
         let text = format!("`{}` already is a project", args.directory.display());
@@ -145,6 +143,7 @@ struct Imported {
 
 impl Imported {
     fn new(found: &Found, head: Head) -> anyhow::Result<Self> {
+        init::check(&head)?;
         let intent = Intent::head(Project::new(head), Presence::New);
         let mut imported = Imported {
             intent,
@@ -342,4 +341,9 @@ fn no_definition(resource: &GoResource) -> anyhow::Error {
     );
     let help = "run `make manifests` in the project in Go, or copy the CRD to `config/crd/bases`, then import it again";
     Diagnostic::new(text).help(help).into()
+}
+
+#[cfg(test)]
+mod tests {
+    mod fuzz;
 }

@@ -49,13 +49,27 @@ pub fn plan(args: &Args, path: &Path) -> anyhow::Result<Option<Plan>> {
     if krate.is_some() {
         return elsewhere(args, &definition, with_controller, session, &project);
     }
-    let known = known(&definition, &project);
+    own(args, &definition, with_controller, session, &project).map(Some)
+}
+
+/// Plans the kind as one of the project's own.
+///
+/// # Errors
+/// As [`plan`].
+pub fn own(
+    args: &Args,
+    definition: &Definition,
+    with_controller: bool,
+    session: Session,
+    project: &Project,
+) -> anyhow::Result<Plan> {
+    let known = known(definition, project);
     if !known.is_empty() {
-        return again::plan(&definition, &known, session, &project).map(Some);
+        return again::plan(definition, &known, session, project);
     }
-    let apis = apis(&definition, &project)?;
+    let apis = apis(definition, project)?;
     let types = definition.types();
-    let mut intent = Intent::tables(&project);
+    let mut intent = Intent::tables(project);
     for api in &apis {
         intent.add(Table::Api(api.clone()));
         if let Some(types) = types.iter().find(|types| types.version == api.version) {
@@ -66,20 +80,23 @@ pub fn plan(args: &Args, path: &Path) -> anyhow::Result<Option<Plan>> {
         Some(stored) => Some(add_controller(
             Target::own(stored),
             args,
-            &project,
+            project,
             &mut intent,
         )?),
         None => None,
     };
-    let notes = notes(&definition, &types);
-    let source = again::source("api", &definition, &session)?;
+    let notes = notes(definition, &types);
+    let source = again::source("api", definition, &session)?;
     let mut plan = session.plan(&intent, notes, next_steps(&apis, controller.as_ref()))?;
     plan.changes.extend(source);
-    Ok(Some(plan))
+    Ok(plan)
 }
 
 /// Plans the types of a kind that another operator owns, and a controller for it.
-fn external(
+///
+/// # Errors
+/// As [`plan`].
+pub fn external(
     krate: &TypesCrate,
     args: &Args,
     definition: &Definition,

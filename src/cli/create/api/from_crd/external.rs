@@ -11,6 +11,7 @@ use kbr_scaffold::contents;
 use kbr_scaffold::existing::{Added, Found, Named, Wanted};
 use kbr_scaffold::imported::Definition;
 use kbr_scaffold::project::Project;
+use kbr_scaffold::quote;
 use kbr_scaffold::resource::Resource;
 use kbr_scaffold::resource::target::Target;
 
@@ -127,9 +128,9 @@ impl Files<'_> {
         if let Some(text) = with_member(&text, self.folder) {
             self.write("Cargo.toml", Verb::Insert, text);
         } else if !is_member(&text, self.folder) {
-            let folder = self.folder;
+            let folder = quote::toml(self.folder);
             return format!(
-                "note: add `{folder:?}` to the `members` of the workspace in `Cargo.toml`\n"
+                "note: add `{folder}` to the `members` of the workspace in `Cargo.toml`\n"
             );
         }
         String::new()
@@ -188,7 +189,7 @@ pub fn join(manifest: &mut Change, krate: &TypesCrate) {
 fn with_member(text: &str, folder: &str) -> Option<String> {
     const BEFORE: &str = "members = [\"api\"";
     let lacks = text.contains(BEFORE) && !is_member(text, folder);
-    lacks.then(|| text.replacen(BEFORE, &format!("{BEFORE}, {folder:?}"), 1))
+    lacks.then(|| text.replacen(BEFORE, &format!("{BEFORE}, {}", quote::toml(folder)), 1))
 }
 
 /// Whether the workspace of a manifest lists a folder.

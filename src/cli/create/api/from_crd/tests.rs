@@ -1,3 +1,5 @@
+mod fuzz;
+
 use super::super::tests::project;
 use super::*;
 

@@ -1,0 +1,94 @@
+//! CRDs of strangers, with text that would end a literal or a comment: none of it becomes code.
+
+use clap::Parser;
+use kbr_scaffold::blueprint::Presence;
+use kbr_scaffold::changes::Verb;
+use kbr_scaffold::commit;
+use tempfile::TempDir;
+
+use super::super::super::tests::project;
+use super::super::*;
+use crate::cli::WriteArgs;
+use crate::cli::tests::hostile;
+use crate::fuzz;
+use crate::planted::plant;
+
+/// A project without kinds, on disk.
+fn written() -> TempDir {
+    let root = tempfile::tempdir().unwrap();
+    let intent = Intent::head(project("example.com"), Presence::New);
+    let plan = session(root.path()).plan(&intent, String::new(), String::new());
+    let lock = commit::lock(root.path()).unwrap();
+    commit::commit(&lock, &plan.unwrap().changes).unwrap();
+    root
+}
+
+fn session(root: &Path) -> Session {
+    let args = WriteArgs {
+        dry_run: true,
+        ..WriteArgs::default()
+    };
+    write::lock(root.to_owned(), args).unwrap()
+}
+
+#[derive(Parser)]
+struct Command {
+    #[command(flatten)]
+    args: Args,
+}
+
+/// What the command would write for a CRD, as a kind of the project's own and as one of another operator.
+fn changes(root: &Path, text: &str) -> anyhow::Result<Vec<Change>> {
+    let definition = imported::read(text, None)?;
+    let args = |more: &[&str]| {
+        let usual = ["kbr", "--from-crd", "-", "--controller"];
+        Command::parse_from(usual.iter().chain(more)).args
+    };
+    let project = project("example.com");
+    let own = own(&args(&[]), &definition, true, session(root), &project)?;
+    let krate = TypesCrate::of(None)?;
+    let external = args(&["--external"]);
+    let external = super::super::external(
+        &krate,
+        &external,
+        &definition,
+        true,
+        session(root),
+        &project,
+    )?;
+    Ok([own.changes, external.changes].concat())
+}
+
+/// The files of the kind alone.
+fn types(text: &str) -> anyhow::Result<Vec<Change>> {
+    let definition = imported::read(text, None)?;
+    let created = |path: &str, text: String| Change {
+        path: path.to_owned(),
+        verb: Verb::Create,
+        before: None,
+        after: text.into_bytes(),
+    };
+    let types = definition.types().into_iter();
+    let mut changes: Vec<_> = types.map(|it| created("types.rs", it.text)).collect();
+    changes.push(created("source.yaml", definition.yaml()?));
+    Ok(changes)
+}
+
+#[test]
+fn nothing_of_a_crd_becomes_code() {
+    let root = written();
+    let plain = changes(root.path(), &hostile::crd().to_string()).unwrap();
+    assert!(plain.len() > 20, "{plain:?}");
+    fuzz::made(25, |random| {
+        let mut crd = hostile::crd();
+        plant(random, 3, &hostile::is_name_of_crd, &mut crd);
+        let crd = crd.to_string();
+        // Most files are the same each time, and templates are slow.
+        let changes = match random.below(10) {
+            0 => changes(root.path(), &crd),
+            _ => types(&crd),
+        };
+        // A CRD that kbr cannot read becomes nothing.
+        changes.map_or(Ok(()), |changes| hostile::check(&changes))
+    });
+}
