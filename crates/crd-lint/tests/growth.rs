@@ -194,7 +194,7 @@ const FAMILIES: &[Family] = &[
 
 /// Fails if twice the size takes much more than twice the allocations or bytes.
 fn growth(name: &str, run: impl FnMut(usize)) {
-    growth_to(600, name, run);
+    growth_to(400, name, run);
 }
 
 fn growth_to(size: usize, name: &str, mut run: impl FnMut(usize)) {

@@ -196,7 +196,7 @@ fn import(crd: &Value) -> [u64; 2] {
 
 /// Fails if twice the size takes much more than twice the allocations or bytes.
 fn assert_linear(name: &str, mut run: impl FnMut(usize) -> [u64; 2]) {
-    let (small, large) = (run(300), run(600));
+    let (small, large) = (run(200), run(400));
     for (small, large) in small.into_iter().zip(large) {
         assert!(
             10 * large < 26 * small + 10_000,

@@ -1,5 +1,7 @@
 //! Defaults must be valid for the schema, without unknown fields.
 
+use std::cell::OnceCell;
+
 use serde_json::Value;
 
 use crate::lint::Hit;
@@ -28,6 +30,8 @@ pub fn check(node: &Node, found: &mut Vec<Hit>) {
         let text = format!("the default `{default}` has unknown fields");
         error(text, "use only fields of the type, by their names in YAML");
     }
+    let once = OnceCell::new();
+    let shown = || once.get_or_init(|| short(default));
     for fault in value::violations_within(&node.steps, node.schema, default) {
         let part = if fault.path.is_empty() {
             "it ".to_owned()
@@ -36,7 +40,7 @@ pub fn check(node: &Node, found: &mut Vec<Hit>) {
         };
         let text = format!(
             "the default `{}` is not valid: {part}{}",
-            short(default),
+            shown(),
             fault.reason
         );
         error(
@@ -52,7 +56,7 @@ pub fn check(node: &Node, found: &mut Vec<Hit>) {
         let why = broken.why.map(|why| format!(": {why}")).unwrap_or_default();
         let text = format!(
             "the default `{}` violates the rule `{}`{part}{why}",
-            short(default),
+            shown(),
             broken.rule
         );
         error(text, "change the value of `#[serde(default)]`, or the rule");
