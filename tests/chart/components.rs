@@ -47,10 +47,8 @@ fn select(project: &Path, case: usize, own: usize) {
     let of_bits = OWN.iter().enumerate().filter(|(at, _)| own >> at & 1 == 1);
     all.extend(of_bits.map(|(_, (folder, ..))| *folder));
     all.sort_by_key(|folder| (*folder != "webhook-self-signed", *folder));
-    let listed: String = all
-        .iter()
-        .map(|folder| format!("\n  - ../{folder}"))
-        .collect();
+    let listed = all.iter().map(|folder| format!("\n  - ../{folder}"));
+    let listed = listed.collect::<Vec<_>>().concat();
     let path = project.join("config/default/kustomization.yaml");
     let before = fs::read_to_string(&path).unwrap();
     let (resources, _) = before.split_once("\ncomponents:").unwrap();

@@ -163,7 +163,7 @@ fn shown(name: &str) -> Cow<'_, str> {
     }
     let mut hash = DefaultHasher::new();
     name.hash(&mut hash);
-    let beginning = &name[..name.floor_char_boundary(LONGEST)];
+    let beginning: String = name.chars().take(LONGEST).collect();
     format!("{beginning}…{:x}", hash.finish()).into()
 }
 

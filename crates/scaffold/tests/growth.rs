@@ -39,150 +39,154 @@ fn signs(number: usize) -> String {
         .collect()
 }
 
-/// Inputs of a size.
-fn families() -> Vec<(&'static str, fn(usize) -> Value)> {
-    fn string() -> Value {
-        json!({ "type": "string" })
-    }
-    fn fields(n: usize, schema: impl Fn(usize) -> Value) -> Value {
-        object((0..n).map(|at| (format!("f{at}"), schema(at))))
-    }
-    fn items(schema: Value) -> Value {
-        json!({ "type": "array", "items": schema })
-    }
-    vec![
-        ("values of an enum", |n| {
-            object([(
-                "a".to_owned(),
-                json!({ "type": "string", "enum": texts(n, |at| format!("value{at}")) }),
-            )])
-        }),
-        ("values that are one name", |n| {
-            object([(
-                "a".to_owned(),
-                json!({ "type": "string", "enum": texts(n, |at| format!("a{}", signs(at))) }),
-            )])
-        }),
-        ("values without a name", |n| {
-            object([(
-                "a".to_owned(),
-                json!({ "type": "string", "enum": texts(n, signs) }),
-            )])
-        }),
-        ("fields", |n| fields(n, |_| string())),
-        ("required fields", |n| {
-            let mut all = fields(n, |_| string());
-            all["required"] = json!(texts(n, |at| format!("f{at}")));
-            all
-        }),
-        ("fields that are one name", |n| {
-            object((0..n).map(|at| (format!("a{}", signs(at)), string())))
-        }),
-        ("defaults", |n| {
-            let mut all = object((0..n).map(|at| {
-                (
-                    format!("a{}", signs(at)),
-                    json!({ "type": "string", "default": format!("{at}") }),
-                )
-            }));
-            all["required"] = json!(texts(n, |at| format!("a{}", signs(at))));
-            all
-        }),
-        ("structs", |n| {
-            fields(n, |at| object([(format!("g{at}"), string())]))
-        }),
-        ("structs of one name", |n| {
-            object((0..n).map(|at| {
-                (
-                    format!("a{}", signs(at)),
-                    object([(format!("g{at}"), string())]),
-                )
-            }))
-        }),
-        ("equal structs", |n| {
-            fields(n, |_| object([("g".to_owned(), string())]))
-        }),
-        ("items that differ in their documentation", |n| {
-            fields(n, |at| {
-                let mut item = object([("g".to_owned(), string())]);
-                item["description"] = json!(format!("Number {at}."));
-                items(item)
-            })
-        }),
-        ("types of k8s-openapi", |n| {
-            fields(n, |at| {
-                let mut selector = object(
-                    [
-                        ("key", "string"),
-                        ("optional", "boolean"),
-                        ("name", "string"),
-                    ]
-                    .map(|(name, ty)| (name.to_owned(), json!({ "type": ty }))),
-                );
-                selector["required"] = json!(["key"]);
-                selector["properties"]["key"]["minLength"] = json!(at);
-                selector
-            })
-        }),
-        ("fields below deep ones", |n| {
-            (0..40).fold(fields(n, |_| string()), |inner, at| {
-                object([(format!("d{at}"), inner)])
-            })
-        }),
-        ("structs below deep ones", |n| {
-            (0..40).fold(
-                fields(n, |at| object([(format!("g{at}"), string())])),
-                |inner, at| object([(format!("d{at}"), inner)]),
-            )
-        }),
-        ("fields below a long name", |n| {
-            object([(
-                "x".repeat(40 * n),
-                fields(n, |at| {
-                    object([(
-                        format!("g{at}"),
-                        json!({ "oneOf": [] , "type": "string", "not": {"enum": [1]}}),
-                    )])
-                }),
-            )])
-        }),
-        ("letters of a name", |n| {
-            object([("x".repeat(100 * n), object([("g".to_owned(), string())]))])
-        }),
-        ("alternatives", |n| {
-            object([(
-                "a".to_owned(),
-                json!({ "type": "string", "anyOf": texts(n, |at| format!("^{at}")).iter().map(|it| json!({ "pattern": it })).collect::<Vec<_>>() }),
-            )])
-        }),
-        ("rules", |n| {
-            let mut all = fields(3, |_| string());
-            all["x-kubernetes-validations"] = texts(n, |at| format!("self.f1 != '{at}'"))
-                .iter()
-                .map(|it| json!({ "rule": it, "message": "m" }))
-                .collect();
-            all
-        }),
-        ("hashes after a quote", |n| {
-            object([(
-                "a".to_owned(),
-                json!({ "type": "string", "default": format!("\"{}", "#".repeat(50 * n)), "example": (0..90).fold(json!(format!("\"{}", "#".repeat(50 * n))), |it, _| json!([it])) }),
-            )])
-        }),
-        ("lines of a description", |n| {
-            object([(
-                "a".to_owned(),
-                json!({ "type": "string", "description": texts(n, |at| format!("Line {at}.")).join("\n") }),
-            )])
-        }),
-        ("data of a default", |n| {
-            object([(
-                "a".to_owned(),
-                json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true, "default": fields(n, |at| json!(at)) }),
-            )])
-        }),
-    ]
+fn string() -> Value {
+    json!({ "type": "string" })
 }
+
+fn fields(n: usize, schema: impl Fn(usize) -> Value) -> Value {
+    object((0..n).map(|at| (format!("f{at}"), schema(at))))
+}
+
+fn items(schema: &Value) -> Value {
+    json!({ "type": "array", "items": schema })
+}
+
+/// What makes inputs of a size.
+type Family<T> = (&'static str, fn(usize) -> T);
+
+/// Schemas of a size.
+const SCHEMAS: &[Family<Value>] = &[
+    ("values of an enum", |n| {
+        object([(
+            "a".to_owned(),
+            json!({ "type": "string", "enum": texts(n, |at| format!("value{at}")) }),
+        )])
+    }),
+    ("values that are one name", |n| {
+        object([(
+            "a".to_owned(),
+            json!({ "type": "string", "enum": texts(n, |at| format!("a{}", signs(at))) }),
+        )])
+    }),
+    ("values without a name", |n| {
+        object([(
+            "a".to_owned(),
+            json!({ "type": "string", "enum": texts(n, signs) }),
+        )])
+    }),
+    ("fields", |n| fields(n, |_| string())),
+    ("required fields", |n| {
+        let mut all = fields(n, |_| string());
+        all["required"] = json!(texts(n, |at| format!("f{at}")));
+        all
+    }),
+    ("fields that are one name", |n| {
+        object((0..n).map(|at| (format!("a{}", signs(at)), string())))
+    }),
+    ("defaults", |n| {
+        let mut all = object((0..n).map(|at| {
+            (
+                format!("a{}", signs(at)),
+                json!({ "type": "string", "default": format!("{at}") }),
+            )
+        }));
+        all["required"] = json!(texts(n, |at| format!("a{}", signs(at))));
+        all
+    }),
+    ("structs", |n| {
+        fields(n, |at| object([(format!("g{at}"), string())]))
+    }),
+    ("structs of one name", |n| {
+        object((0..n).map(|at| {
+            (
+                format!("a{}", signs(at)),
+                object([(format!("g{at}"), string())]),
+            )
+        }))
+    }),
+    ("equal structs", |n| {
+        fields(n, |_| object([("g".to_owned(), string())]))
+    }),
+    ("items that differ in their documentation", |n| {
+        fields(n, |at| {
+            let mut item = object([("g".to_owned(), string())]);
+            item["description"] = json!(format!("Number {at}."));
+            items(&item)
+        })
+    }),
+    ("types of k8s-openapi", |n| {
+        fields(n, |at| {
+            let mut selector = object(
+                [
+                    ("key", "string"),
+                    ("optional", "boolean"),
+                    ("name", "string"),
+                ]
+                .map(|(name, ty)| (name.to_owned(), json!({ "type": ty }))),
+            );
+            selector["required"] = json!(["key"]);
+            selector["properties"]["key"]["minLength"] = json!(at);
+            selector
+        })
+    }),
+    ("fields below deep ones", |n| {
+        (0..40).fold(fields(n, |_| string()), |inner, at| {
+            object([(format!("d{at}"), inner)])
+        })
+    }),
+    ("structs below deep ones", |n| {
+        (0..40).fold(
+            fields(n, |at| object([(format!("g{at}"), string())])),
+            |inner, at| object([(format!("d{at}"), inner)]),
+        )
+    }),
+    ("fields below a long name", |n| {
+        object([(
+            "x".repeat(40 * n),
+            fields(n, |at| {
+                object([(
+                    format!("g{at}"),
+                    json!({ "oneOf": [] , "type": "string", "not": {"enum": [1]}}),
+                )])
+            }),
+        )])
+    }),
+    ("letters of a name", |n| {
+        object([("x".repeat(100 * n), object([("g".to_owned(), string())]))])
+    }),
+    ("alternatives", |n| {
+        object([(
+            "a".to_owned(),
+            json!({ "type": "string", "anyOf": texts(n, |at| format!("^{at}")).iter().map(|it| json!({ "pattern": it })).collect::<Vec<_>>() }),
+        )])
+    }),
+    ("rules", |n| {
+        let mut all = fields(3, |_| string());
+        all["x-kubernetes-validations"] = texts(n, |at| format!("self.f1 != '{at}'"))
+            .iter()
+            .map(|it| json!({ "rule": it, "message": "m" }))
+            .collect();
+        all
+    }),
+    ("hashes after a quote", |n| {
+        object([(
+            "a".to_owned(),
+            json!({ "type": "string", "default": format!("\"{}", "#".repeat(50 * n)), "example": (0..90).fold(json!(format!("\"{}", "#".repeat(50 * n))), |it, _| json!([it])) }),
+        )])
+    }),
+    ("lines of a description", |n| {
+        object([(
+            "a".to_owned(),
+            json!({ "type": "string", "description": texts(n, |at| format!("Line {at}.")).join("\n") }),
+        )])
+    }),
+    ("data of a default", |n| {
+        object([(
+            "a".to_owned(),
+            json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true, "default": fields(n, |at| json!(at)) }),
+        )])
+    }),
+];
 
 /// The number of allocations and their bytes.
 fn import(crd: &Value) -> [u64; 2] {
@@ -207,112 +211,111 @@ fn assert_linear(name: &str, mut run: impl FnMut(usize) -> [u64; 2]) {
 
 #[test]
 fn an_import_of_a_crd_grows_with_its_size() {
-    for (name, family) in families() {
+    for (name, family) in SCHEMAS {
         assert_linear(name, |size| import(&crd(&family(size))));
     }
 }
 
-/// The Go projects of a size.
-fn projects() -> Vec<(&'static str, fn(usize) -> Files)> {
-    fn project(files: impl IntoIterator<Item = (String, String)>) -> Files {
-        let mut files: Files = files.into_iter().collect();
-        let project = files.entry("PROJECT".to_owned()).or_default();
-        project.insert_str(0, "version: '3'\nlayout: go.kubebuilder.io/v4\n");
-        files
-    }
-    fn lines(n: usize, line: impl Fn(usize) -> String) -> String {
-        (0..n).map(line).collect()
-    }
-    vec![
-        ("reconcilers of a file", |n| {
-            project([(
-                "a.go".to_owned(),
-                lines(n, |at| format!("func (r *A{at}Reconciler) Reconcile(\n")),
-            )])
-        }),
-        ("kinds of a file", |n| {
-            project([(
-                "a.go".to_owned(),
-                "func (r *AReconciler) Reconcile(\n".to_owned()
-                    + &lines(n, |at| format!("For(&v1.A{at}{{}})\n")),
-            )])
-        }),
-        ("files with a reconciler", |n| {
-            project((0..n).map(|at| {
-                (
-                    format!("p{at}/a.go"),
-                    "func (r *AReconciler) Reconcile(\n".to_owned(),
-                )
-            }))
-        }),
-        ("permissions", |n| {
-            project([(
-                "a.go".to_owned(),
-                "func (r *AReconciler) Reconcile(\n".to_owned()
-                    + &lines(n, |at| {
-                        format!("// +kubebuilder:rbac:groups=g{at},resources=a,verbs=get\n")
-                    }),
-            )])
-        }),
-        ("files with permissions", |n| {
-            project((0..n).map(|at| {
-                (
-                    format!("p{at}.go"),
-                    "// +kubebuilder:rbac:groups=g,resources=a,verbs=get\n".to_owned(),
-                )
-            }))
-        }),
-        ("finalizers", |n| {
-            project([(
-                "a.go".to_owned(),
-                lines(n, |at| format!("const finalizer{at} = \"a.io/{at}\"\n")),
-            )])
-        }),
-        ("field owners", |n| {
-            project([(
-                "a.go".to_owned(),
-                lines(n, |at| format!("client.FieldOwner(\"o{at}\")\n")),
-            )])
-        }),
-        ("samples", |n| {
-            project((0..n).map(|at| {
-                (
-                    format!("config/samples/{at}.yaml"),
-                    "apiVersion: x.io/v1\nkind: A\n".to_owned(),
-                )
-            }))
-        }),
-        ("variables", |n| {
-            project([(
-                "config/manager/manager.yaml".to_owned(),
-                format!(
-                    "kind: Deployment\nspec:\n  template:\n    spec:\n      containers:\n      - env: [{}]\n",
-                    lines(n, |at| format!("{{name: a{at}}}, "))
-                ),
-            )])
-        }),
-        ("other files", |n| {
-            project((0..n).map(|at| (format!("config/other/{at}.yaml"), String::new())))
-        }),
-        ("aliases", |n| {
-            project((0..10).map(|at| {
-                (
-                    format!("config/samples/{at}.yaml"),
-                    format!("a: &a [{}]\nb: [{}]\n", "x, ".repeat(30), "*a, ".repeat(n)),
-                )
-            }))
-        }),
-        ("words of a marker", |n| {
-            project([(
-                "a.go".to_owned(),
-                format!(
-                    "// +kubebuilder:webhook:path=/a,mutating=true,groups=a,versions=v1,resources={}\n",
-                    "a;".repeat(n)
-                ),
-            )])
-        }),
-    ]
+fn project(files: impl IntoIterator<Item = (String, String)>) -> Files {
+    let mut files: Files = files.into_iter().collect();
+    let project = files.entry("PROJECT".to_owned()).or_default();
+    project.insert_str(0, "version: '3'\nlayout: go.kubebuilder.io/v4\n");
+    files
 }
+fn lines(n: usize, line: impl Fn(usize) -> String) -> String {
+    (0..n).map(line).collect()
+}
+
+/// Go projects of a size.
+const PROJECTS: &[Family<Files>] = &[
+    ("reconcilers of a file", |n| {
+        project([(
+            "a.go".to_owned(),
+            lines(n, |at| format!("func (r *A{at}Reconciler) Reconcile(\n")),
+        )])
+    }),
+    ("kinds of a file", |n| {
+        project([(
+            "a.go".to_owned(),
+            "func (r *AReconciler) Reconcile(\n".to_owned()
+                + &lines(n, |at| format!("For(&v1.A{at}{{}})\n")),
+        )])
+    }),
+    ("files with a reconciler", |n| {
+        project((0..n).map(|at| {
+            (
+                format!("p{at}/a.go"),
+                "func (r *AReconciler) Reconcile(\n".to_owned(),
+            )
+        }))
+    }),
+    ("permissions", |n| {
+        project([(
+            "a.go".to_owned(),
+            "func (r *AReconciler) Reconcile(\n".to_owned()
+                + &lines(n, |at| {
+                    format!("// +kubebuilder:rbac:groups=g{at},resources=a,verbs=get\n")
+                }),
+        )])
+    }),
+    ("files with permissions", |n| {
+        project((0..n).map(|at| {
+            (
+                format!("p{at}.go"),
+                "// +kubebuilder:rbac:groups=g,resources=a,verbs=get\n".to_owned(),
+            )
+        }))
+    }),
+    ("finalizers", |n| {
+        project([(
+            "a.go".to_owned(),
+            lines(n, |at| format!("const finalizer{at} = \"a.io/{at}\"\n")),
+        )])
+    }),
+    ("field owners", |n| {
+        project([(
+            "a.go".to_owned(),
+            lines(n, |at| format!("client.FieldOwner(\"o{at}\")\n")),
+        )])
+    }),
+    ("samples", |n| {
+        project((0..n).map(|at| {
+            (
+                format!("config/samples/{at}.yaml"),
+                "apiVersion: x.io/v1\nkind: A\n".to_owned(),
+            )
+        }))
+    }),
+    ("variables", |n| {
+        project([(
+            "config/manager/manager.yaml".to_owned(),
+            format!(
+                "kind: Deployment\nspec:\n  template:\n    spec:\n      containers:\n      - env: [{}]\n",
+                lines(n, |at| format!("{{name: a{at}}}, "))
+            ),
+        )])
+    }),
+    ("other files", |n| {
+        project((0..n).map(|at| (format!("config/other/{at}.yaml"), String::new())))
+    }),
+    ("aliases", |n| {
+        project((0..10).map(|at| {
+            (
+                format!("config/samples/{at}.yaml"),
+                format!("a: &a [{}]\nb: [{}]\n", "x, ".repeat(30), "*a, ".repeat(n)),
+            )
+        }))
+    }),
+    ("words of a marker", |n| {
+        project([(
+            "a.go".to_owned(),
+            format!(
+                "// +kubebuilder:webhook:path=/a,mutating=true,groups=a,versions=v1,resources={}\n",
+                "a;".repeat(n)
+            ),
+        )])
+    }),
+];
 
 #[test]
 fn an_import_of_a_go_project_grows_with_its_size() {
@@ -327,7 +330,7 @@ fn an_import_of_a_go_project_grows_with_its_size() {
         external_crate: String::new(),
         dependency: None,
     };
-    for (name, family) in projects() {
+    for (name, family) in PROJECTS {
         assert_linear(name, |size| {
             let files = family(size);
             let controllers =

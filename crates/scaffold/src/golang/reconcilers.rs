@@ -59,9 +59,8 @@ impl Reconcilers {
     /// Two groups may have a kind of the same name, in folders of their own.
     pub fn of(&self, controller: &Controller, group: &str) -> Option<&Reconciler> {
         let kind = &controller.target.kind;
-        let named = |name: &str| format!("{}reconciler", word(name));
-        let names = [named(&controller.name), named(kind)];
-        let found = self.named.first(&names, group);
+        let words = [&controller.name, kind].map(|name| word(name) + "reconciler");
+        let found = self.named.first(&words, group);
         let found = found.or_else(|| self.of_kind.first(std::slice::from_ref(kind), group));
         self.all.get(found?)
     }

@@ -42,7 +42,8 @@ impl<'a> Path<'a> {
         let mut left = LONGEST;
         let names = steps.map_while(|step| {
             let cut = step.name.len().saturating_sub(left);
-            let end = &step.name[step.name.ceil_char_boundary(cut)..];
+            let cut = (cut..step.name.len()).find(|at| step.name.is_char_boundary(*at));
+            let end = &step.name[cut.unwrap_or(step.name.len())..];
             left -= end.len();
             (left > 0).then_some(end)
         });
