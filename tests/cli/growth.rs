@@ -154,16 +154,18 @@ fn create(spec: &str, versions: usize) -> (bool, String) {
 
 #[test]
 fn a_definition_with_many_values_fields_or_versions_is_read_or_refused() {
-    let values: String = (0..8000).map(|at| format!("value{at}, ")).collect();
+    let list = |count: usize, one: fn(usize) -> String| {
+        let all: Vec<String> = (0..count).map(one).collect();
+        all.join(", ")
+    };
+    let values = list(8000, |at| format!("value{at}"));
     let (success, printed) = create(
         &format!("{{type: object, properties: {{a: {{type: string, enum: [{values}]}}}}}}"),
         1,
     );
     assert!(success, "{printed}");
-    let fields: String = (0..2000)
-        .map(|at| format!("f{at}: {{type: string}}, "))
-        .collect();
-    let names: String = (0..2000).map(|at| format!("f{at}, ")).collect();
+    let fields = list(2000, |at| format!("f{at}: {{type: string}}"));
+    let names = list(2000, |at| format!("f{at}"));
     let (success, printed) = create(
         &format!("{{type: object, required: [{names}], properties: {{{fields}}}}}"),
         1,
