@@ -5,6 +5,7 @@
 
 mod attacks;
 mod generator;
+mod git;
 mod nested;
 mod odd;
 mod outside;

@@ -1,17 +1,19 @@
-//! How kbr calls git: nothing that a repository itself configures is run.
+//! How kbr calls git: it ends, and nothing that a repository itself configures is run.
 //!
 //! A clone brings no configuration. An archive of a folder may bring a whole `.git`, whose configuration names programs and other
-//! folders. Of the user's own configuration, only hooks and the file system monitor are off.
+//! folders, and whose files may be named pipes. Of the user's own configuration, only hooks and the file system monitor are off.
 
 mod include;
+mod limited;
 mod repository;
 
 use std::path::Path;
 use std::process::Command;
 
-pub use repository::check;
+pub use limited::run;
+pub use repository::{Checked, check};
 
-/// A call of git in `folder`, to which the caller adds arguments.
+/// A call of git in `folder`, to which the caller adds arguments: [`run`] runs it.
 pub fn command(folder: &Path) -> Command {
     let mut git = Command::new("git");
     git.arg("-C").arg(folder).arg("--no-pager");

@@ -1,23 +1,19 @@
 //! The git repository of a project: whether it is clean, and its unresolved conflicts.
 
 use std::collections::BTreeSet;
-use std::fmt::Write as _;
-use std::io::Write as _;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-
-use anyhow::{Context as _, bail};
+use std::fmt::{Display, Write as _};
+use std::io::ErrorKind;
+use std::path::Path;
 
 use kbr_host::diagnostic::Diagnostic;
 use kbr_host::output;
-use kbr_programs::git;
+use kbr_programs::git::{self, Checked};
 use kbr_scaffold::upgrade::Conflict;
 
 /// A project in a git repository.
 #[derive(Debug)]
 pub struct Repository {
-    /// The project's root.
-    root: PathBuf,
+    git: Checked,
     /// The root relative to the repository: `operators/captains/`, or empty.
     prefix: String,
 }
@@ -28,10 +24,15 @@ impl Repository {
     /// # Errors
     /// It cannot be used: see [`git::check`].
     pub fn find(root: &Path) -> anyhow::Result<Option<Self>> {
-        git::check(root)?;
-        let mut git = command(root, &["rev-parse", "--show-toplevel", "--show-prefix"]);
-        let Ok(output) = git.stderr(Stdio::null()).output() else {
+        let Some(git) = git::check(root)? else {
             return Ok(None);
+        };
+        let mut parse = git.command();
+        parse.args(["rev-parse", "--show-toplevel", "--show-prefix"]);
+        let output = match git::run(&mut parse, b"") {
+            Ok(output) => output,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(failed("rev-parse", &error)),
         };
         let printed = String::from_utf8(output.stdout).unwrap_or_default();
         let Some((top, prefix)) = printed.split_once('\n').filter(|_| output.status.success())
@@ -50,7 +51,7 @@ impl Repository {
             .into());
         }
         Ok(Some(Repository {
-            root: root.to_owned(),
+            git,
             prefix: prefix.to_owned(),
         }))
     }
@@ -178,35 +179,20 @@ impl Repository {
     }
 
     fn run(&self, arguments: &[&str], input: impl AsRef<[u8]>) -> anyhow::Result<String> {
-        let mut git = command(&self.root, arguments);
-        let git = git
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
-        let mut git = git.spawn().context("cannot run `git`")?;
-        if let Some(mut stdin) = git.stdin.take() {
-            stdin
-                .write_all(input.as_ref())
-                .context("cannot write to `git`")?;
-        }
-        let output = git.wait_with_output().context("cannot run `git`")?;
+        let name = arguments.first().unwrap_or(&"");
+        let output = git::run(self.git.command().args(arguments), input.as_ref())
+            .map_err(|error| failed(name, &error))?;
         if !output.status.success() {
             let why = String::from_utf8_lossy(&output.stderr);
-            bail!(
-                "`git {}` failed: {}",
-                arguments.first().unwrap_or(&""),
-                why.trim()
-            );
+            return Err(failed(name, &why.trim()));
         }
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     }
 }
 
-fn command(root: &Path, arguments: &[&str]) -> Command {
-    let mut git = git::command(root);
-    // Of an object that is missing in a partial clone, no server is asked: the configuration names it, and how it is called.
-    git.env("GIT_NO_LAZY_FETCH", "1")
-        .env("GIT_ALLOW_PROTOCOL", "");
-    git.args(arguments);
-    git
+fn failed(command: &str, why: &dyn Display) -> anyhow::Error {
+    Diagnostic::new(format_args!("`git {command}` failed"))
+        .details(why)
+        .help("to upgrade without git, pass `--allow-dirty`")
+        .into()
 }

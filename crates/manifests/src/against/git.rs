@@ -1,7 +1,7 @@
 //! CRDs of an earlier commit.
 
 use std::path::Path;
-use std::process::{Output, Stdio};
+use std::process::Output;
 
 use serde_json::Value;
 
@@ -77,8 +77,7 @@ fn text(output: Output, name: &str) -> anyhow::Result<String> {
 
 fn git(root: &Path, arguments: &[&str]) -> anyhow::Result<Output> {
     let mut git = command(root);
-    git.args(arguments).stdin(Stdio::null());
-    git.output().map_err(|error| {
+    kbr_programs::git::run(git.args(arguments), b"").map_err(|error| {
         unreadable(
             format!("cannot run git: {error}"),
             "install git, or compare with a folder",

@@ -4,58 +4,84 @@ use std::env;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use anyhow::Context as _;
 
 use super::include;
 use kbr_host::diagnostic::Diagnostic;
-use kbr_host::regular;
+use kbr_host::{owner, regular};
 
 /// Parts of a configuration, in lower case, that run programs when git compares files, or that make git read other files.
 const UNSAFE: [&str; 3] = ["[filter", "attributesfile", "excludesfile"];
 
-/// Files of a repository that git opens without looking at what they are.
-const OPENED: [&str; 6] = [
-    "HEAD",
-    "index",
-    "packed-refs",
-    "shallow",
-    "info/attributes",
-    "info/exclude",
-];
+/// Parts of a repository that git writes for kbr.
+const WRITTEN: [&str; 2] = ["index", "objects"];
 
-/// Files that git reads in every folder of a project.
-const OF_FOLDERS: [&str; 2] = [".gitattributes", ".gitignore"];
+/// A repository that may be used.
+#[derive(Debug)]
+pub struct Checked {
+    /// The project's root.
+    root: PathBuf,
+    /// The top of the work tree, and its `.git`; `None` if the user's GIT_DIR says it.
+    found: Option<(PathBuf, PathBuf)>,
+}
 
-/// Checks the repository that git would find for the project at `root`, if there is one. Runs nothing.
+impl Checked {
+    /// A call of git in the project, which uses this repository and no other: git would pass over a `.git` that it cannot use, and
+    /// take a folder above for a repository. Of an object that is missing in a partial clone, no server is asked: the configuration
+    /// names it, and how it is called.
+    pub fn command(&self) -> Command {
+        let mut git = super::command(&self.root);
+        git.env("GIT_NO_LAZY_FETCH", "1")
+            .env("GIT_ALLOW_PROTOCOL", "");
+        if let Some((top, dot_git)) = &self.found {
+            git.env("GIT_DIR", dot_git).env("GIT_WORK_TREE", top);
+        }
+        git
+    }
+}
+
+/// The repository of the project at `root`: that of the nearest folder with `.git`. Runs nothing.
 ///
 /// # Errors
-/// It is configured to run programs, or belongs to another folder; git could not read it to an end.
-pub fn check(root: &Path) -> anyhow::Result<()> {
-    // The user's choice, as in a hook.
-    if env::var_os("GIT_DIR").is_some() {
-        return Ok(());
-    }
+/// It is configured to run programs, or belongs to another folder or another user.
+pub fn check(root: &Path) -> anyhow::Result<Option<Checked>> {
     let root =
         fs::canonicalize(root).with_context(|| format!("cannot read `{}`", root.display()))?;
+    // The user's choice, as in a hook.
+    if env::var_os("GIT_DIR").is_some() {
+        return Ok(Some(Checked { root, found: None }));
+    }
     let dot_git = |folder: &&Path| fs::symlink_metadata(folder.join(".git")).is_ok();
-    let Some(top) = root.ancestors().find(dot_git) else {
-        return Ok(());
+    let Some(top) = root.ancestors().find(dot_git).map(Path::to_owned) else {
+        return Ok(None);
     };
-    for folder in folders(&top.join(".git"))? {
+    let dot_git = top.join(".git");
+    for folder in folders(&dot_git)? {
+        // git itself does not look at the owner of a repository that it is given.
+        owner::check(&top, &folder, &fs::metadata(&folder)?)?;
         check_folder(&folder)?;
     }
-    for folder in root.ancestors().take_while(|it| it.starts_with(top)) {
-        check_files(folder, &OF_FOLDERS)?;
-    }
-    check_below(&root)
+    let found = Some((top, dot_git));
+    Ok(Some(Checked { root, found }))
 }
 
 /// The folders of the repository: that of the work tree, and the one that it shares with others.
 fn folders(dot_git: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let shown = || format!("cannot read `{}`", dot_git.display());
+    let elsewhere = || {
+        unusable(format!(
+            "`{}` points to another folder's repository",
+            dot_git.display()
+        ))
+    };
     if fs::symlink_metadata(dot_git).with_context(shown)?.is_dir() {
-        return Ok(vec![dot_git.to_owned()]);
+        // Only the folder of a second work tree has this file.
+        return match fs::symlink_metadata(dot_git.join("commondir")) {
+            Ok(_) => Err(elsewhere()),
+            Err(_) => Ok(vec![dot_git.to_owned()]),
+        };
     }
     let text = regular::text(dot_git).with_context(shown)?;
     let path = text.trim_end().strip_prefix("gitdir: ").unwrap_or_default();
@@ -69,11 +95,7 @@ fn folders(dot_git: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let mut above = dot_git.ancestors().skip(2);
     let is_submodule = above.any(|it| real.starts_with(it.join(".git/modules")));
     if !(is_worktree && names_back() || is_submodule) {
-        let text = format!(
-            "`{}` points to another folder's repository",
-            dot_git.display()
-        );
-        return Err(unusable(text));
+        return Err(elsewhere());
     }
     let common = line("commondir").map(|common| folder.join(common));
     Ok([Ok(folder), common].into_iter().flatten().collect())
@@ -84,7 +106,11 @@ fn same(a: &Path, b: &Path) -> bool {
 }
 
 fn check_folder(folder: &Path) -> anyhow::Result<()> {
-    check_files(folder, &OPENED)?;
+    for path in WRITTEN.map(|name| folder.join(name)) {
+        if fs::symlink_metadata(&path).is_ok_and(|found| found.is_symlink()) {
+            return Err(unusable(format!("`{}` is a link", path.display())));
+        }
+    }
     for name in ["config", "config.worktree"] {
         let path = folder.join(name);
         let text = match regular::read(&path) {
@@ -109,28 +135,6 @@ fn check_folder(folder: &Path) -> anyhow::Result<()> {
             path.display()
         );
         return Err(unusable(text));
-    }
-    Ok(())
-}
-
-/// Checks that these files, if they exist, have an end.
-fn check_files(folder: &Path, names: &[&str]) -> anyhow::Result<()> {
-    for name in names {
-        let path = folder.join(name);
-        if fs::metadata(&path).is_ok_and(|found| !found.is_file()) {
-            return Err(unusable(format!("`{}` is not a file", path.display())));
-        }
-    }
-    Ok(())
-}
-
-/// The same in every folder below this one.
-fn check_below(folder: &Path) -> anyhow::Result<()> {
-    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        if entry.file_name() != ".git" && entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            check_files(&entry.path(), &OF_FOLDERS)?;
-            check_below(&entry.path())?;
-        }
     }
     Ok(())
 }
@@ -160,7 +164,7 @@ mod tests {
         }
         fs::create_dir_all(folder.path().join("project/src")).unwrap();
         let checked = check(&folder.path().join("project"));
-        checked.map_or_else(|error| error.to_string(), |()| String::new())
+        checked.map_or_else(|error| error.to_string(), |_| String::new())
     }
 
     #[test]
@@ -188,16 +192,10 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_end_is_not_passed_to_git() {
-        for path in [
-            ".git/HEAD",
-            ".git/index",
-            ".git/info/exclude",
-            ".gitattributes",
-            "project/src/.gitignore",
-        ] {
-            let error = error(&[(".git/config", ""), (path, ">/dev/zero")]);
-            assert!(error.contains("is not a file"), "{path}: {error}");
+    fn what_git_would_write_elsewhere_is_not_passed_to_it() {
+        for part in [".git/index", ".git/objects"] {
+            let error = error(&[(".git/config", ""), (part, ">/dev/null")]);
+            assert!(error.contains(&format!("{part}` is a link")), "{error}");
         }
         assert!(error(&[(".git/config", ">/dev/zero")]).contains("cannot read"));
     }
@@ -206,6 +204,8 @@ mod tests {
     fn the_repository_of_another_folder_is_not_used() {
         let config = ("other/.git/config", "[core]\n\tbare = false\n");
         let dot_git = (".git", "gitdir: other/.git\n");
+        let common = [(".git/config", ""), (".git/commondir", "../other/.git\n")];
+        assert!(error(&common).contains("points to another folder"));
         assert!(error(&[config, dot_git]).contains("points to another folder"));
         assert!(error(&[config, (".git", ">other/.git")]).contains("cannot read"));
         let worktree = "gitdir: other/.git/worktrees/a\n";
