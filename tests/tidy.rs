@@ -41,6 +41,22 @@ const WRITERS: [&str; 6] = [
     "src/faults.rs",
 ];
 
+/// Calls that open a file, whatever it is: a named pipe has no end, a device may have none, and a large file fills the memory.
+const READS: [&str; 5] = [
+    "fs::read(",
+    "fs::read)",
+    "fs::read_to_string",
+    "File::open",
+    "fs::open(",
+];
+
+/// The modules that may open any file: the one that looks at what it is, and what only tests of kbr run.
+const READERS: [&str; 3] = [
+    "crates/host/src/regular.rs",
+    "crates/scaffold/src/checkout.rs",
+    "src/faults.rs",
+];
+
 /// The sources of the program and of its crates, which are no libraries for users.
 const SOURCES: [&str; 6] = [
     "src",
@@ -158,6 +174,20 @@ fn only_two_modules_quote_what_is_written() {
         others.join("\n")
     );
     assert!(quotes > 2, "the test no longer sees how files are quoted");
+}
+
+#[test]
+fn only_regular_files_are_read() {
+    let (readers, others) = calls(&READS, &READERS);
+    assert!(
+        others.is_empty(),
+        "these calls may wait for a pipe for ever; use crates/host/src/regular.rs:\n{}",
+        others.join("\n")
+    );
+    assert!(
+        readers > 2,
+        "the test no longer sees how crates/host/src/regular.rs opens"
+    );
 }
 
 #[test]

@@ -18,6 +18,7 @@ use super::write::{self, Intent, Plan};
 use kbr_host::diagnostic::{Diagnostic, Problems};
 use kbr_host::output;
 use kbr_scaffold::blueprint::Presence;
+use kbr_scaffold::changes;
 use kbr_scaffold::existing::{self, Named, Wanted};
 use kbr_scaffold::golang::{self, Found, GoResource, GoWebhooks, carried};
 use kbr_scaffold::imported::{self, Definition, Types};
@@ -79,7 +80,7 @@ fn plan(args: &Args, from: &Path) -> anyhow::Result<Plan> {
         .with_context(|| format!("cannot import `{}`", from.display()))?;
     let current = env::current_dir().context("cannot find the current folder")?;
     let root = current.join(&args.directory);
-    let root = root.canonicalize().unwrap_or(root);
+    let root = changes::real(&root).with_context(|| format!("cannot read `{}`", root.display()))?;
     check_beside(&root, from)?;
     if root.exists() {
         trust::check_existing(&root)?;

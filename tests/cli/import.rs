@@ -267,6 +267,22 @@ fn a_folder_that_cannot_be_imported_is_an_error_with_the_cure() {
         &["a folder beside the one in Go"],
     );
     fails(&["captains"], &["a folder beside the one in Go"]);
+    std::os::unix::fs::symlink("captains", folder.path().join("link")).unwrap();
+    for inside in [
+        "link/new",
+        "link/a/b",
+        "captains/../captains/new",
+        "a/../captains/new",
+    ] {
+        fails(
+            &["captains", "--directory", inside],
+            &["a folder beside the one in Go"],
+        );
+        fails(
+            &["link", "--directory", inside],
+            &["a folder beside the one in Go"],
+        );
+    }
     fails(
         &["nowhere", "--directory", "new"],
         &["cannot read `nowhere`"],

@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use rustix::fs::{CWD, FileType, Mode, mknodat};
+
 use crate::nested::{FORMS, nested};
 use crate::sent::{COMMANDS, Kind, Sent};
 
@@ -100,6 +102,45 @@ fn a_source_without_an_end_is_skipped_and_named() {
     let text = "note: skipped: `src/endless.rs` cannot be used: the link `src/endless.rs` leads out of the project";
     assert!(ran.printed.contains(text), "{}", ran.printed);
     assert!(ran.printed.contains("kbr upgrade"), "{}", ran.printed);
+}
+
+#[test]
+fn a_definition_and_a_project_in_go_are_read_only_from_regular_files() {
+    let sent = Sent::new(Kind::Current);
+    mknodat(CWD, sent.root.join("pipe"), FileType::Fifo, Mode::RWXU, 0).unwrap();
+    sent.link("device", "/dev/zero");
+    let sparse = fs::File::create(sent.root.join("sparse")).unwrap();
+    sparse.set_len(1 << 40).unwrap();
+    for (name, why) in [
+        ("pipe", "it is not a regular file"),
+        ("device", "it is not a regular file"),
+        ("sparse", "it is larger than 16 MiB"),
+        (".", "it is not a regular file"),
+    ] {
+        let ran = sent.run(&format!("kbr create api --from-crd {name} --yes"), name);
+        let text = format!("cannot read `{name}`: {why}");
+        assert!(
+            !ran.success && ran.printed.contains(&text),
+            "{}",
+            ran.printed
+        );
+        for path in ["config/crd/bases/a.yaml", "PROJECT", "main.go", "Makefile"] {
+            let go = Sent::new(Kind::Empty);
+            assert!(go.clear(path));
+            fs::rename(sent.root.join(name), go.root.join(path)).ok();
+            go.run(
+                "kbr import . --directory ../new --dry-run",
+                &format!("{path}: {name}"),
+            );
+            fs::rename(go.root.join(path), sent.root.join(name)).ok();
+        }
+    }
+    let ran = sent.run("kbr create api --from-crd - --yes </dev/zero", "no end");
+    assert!(
+        ran.printed.contains("larger than 16 MiB"),
+        "{}",
+        ran.printed
+    );
 }
 
 #[test]

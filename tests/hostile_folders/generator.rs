@@ -12,7 +12,10 @@ use crate::repository::repository;
 use crate::sent::Sent;
 
 /// Files and folders of a project that commands read, write or remove.
-const PARTS: [&str; 15] = [
+const PARTS: [&str; 18] = [
+    "crd.yaml",
+    "main.go",
+    "config/crd/bases/a.yaml",
     "PROJECT",
     "Cargo.toml",
     "Cargo.lock",

@@ -14,7 +14,7 @@ mod repository;
 mod sent;
 
 use outside::Outside;
-use sent::{COMMANDS, Kind, Sent};
+use sent::{COMMANDS, Kind, READING, Sent};
 
 /// The number of commands that are run in each folder, one after another.
 const EACH: usize = 4;
@@ -58,8 +58,9 @@ fn check(seed: u64) -> usize {
     let done = generator::attack(&sent, seed);
     let mut succeeded = 0;
     // Each command comes first in some folders, before another one has changed anything.
-    let first = usize::try_from(seed).unwrap() % COMMANDS.len();
-    for command in COMMANDS.iter().cycle().skip(first).take(EACH) {
+    let commands = || COMMANDS.iter().chain(&READING);
+    let first = usize::try_from(seed).unwrap() % commands().count();
+    for command in commands().cycle().skip(first).take(EACH) {
         let context = format!("KBR_FOLDERS={seed}:{seed}, `{command}` after {done:#?}");
         succeeded += usize::from(sent.run(command, &context).success);
     }

@@ -3,6 +3,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
+use crate::git::OPENED;
 use crate::odd::{Choice, odd};
 use crate::sent::Sent;
 
@@ -32,7 +33,7 @@ pub fn repository(sent: &Sent, choice: &mut Choice) -> String {
         )
     };
     let victim = sent.victim();
-    let which = choice.below(10);
+    let which = choice.below(12);
     match which {
         0 => git(&format!("config core.fsmonitor '{} #'", run("fsmonitor"))),
         1 => {
@@ -65,7 +66,11 @@ pub fn repository(sent: &Sent, choice: &mut Choice) -> String {
         _ => {
             return odd(
                 sent,
-                choice.of(&[".git", ".git/HEAD", ".git/config", ".git/index"]),
+                if choice.below(8) == 0 {
+                    ".git"
+                } else {
+                    choice.of(&OPENED)
+                },
                 choice,
             );
         }

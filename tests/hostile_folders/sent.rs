@@ -33,6 +33,12 @@ pub const COMMANDS: [&str; 10] = [
     "KBR_COMPLETE=bash _CLAP_COMPLETE_INDEX=4 kbr -- kbr create api --group ''",
 ];
 
+/// Those that read what a stranger has sent, and write nothing into it.
+pub const READING: [&str; 2] = [
+    "kbr create api --from-crd crd.yaml --yes --dry-run",
+    "kbr import . --directory ../new --dry-run",
+];
+
 /// A folder, in `sent` of a temporary one.
 pub struct Sent {
     pub outside: Outside,
@@ -140,6 +146,7 @@ fn shell(folder: &Path, home: &Path, command: &str) -> Option<(ExitStatus, Vec<u
         .env_clear()
         .env("PATH", format!("{}:/usr/bin:/bin", bin.display()))
         .env("HOME", home)
+        .env("KBR_GIT_TIMEOUT", "5")
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .spawn()

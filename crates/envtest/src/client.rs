@@ -1,6 +1,5 @@
 //! Requests to kbr's own API server as administrator, without a process for each.
 
-use std::fs;
 use std::io::Read;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,6 +11,7 @@ use ureq::Agent;
 use ureq::tls::{Certificate, ClientCert, PrivateKey, RootCerts, TlsConfig};
 
 use super::setup::Setup;
+use kbr_host::regular;
 
 /// How long the API server may take to accept a connection, and to begin an answer.
 const ANSWER: Duration = Duration::from_secs(30);
@@ -28,7 +28,7 @@ impl Client {
     pub(super) fn new(setup: &Setup) -> anyhow::Result<Self> {
         let read = |name: &str| {
             let path = setup.folder.join(name);
-            fs::read(&path).with_context(|| format!("cannot read `{}`", path.display()))
+            regular::read(&path).with_context(|| format!("cannot read `{}`", path.display()))
         };
         let ca = Certificate::from_pem(&read("ca.crt")?)?;
         let certificate = Certificate::from_pem(&read("admin.crt")?)?;

@@ -11,6 +11,7 @@ use super::apply::{self, indented};
 use super::client::Client;
 use super::control_plane::ControlPlane;
 use super::logs;
+use kbr_host::regular;
 
 /// The time limit for the API server to serve one more version of the installed CRDs: many of them take longer together.
 const LIMIT: Duration = Duration::from_secs(30);
@@ -39,7 +40,7 @@ pub fn read(folder: &Path) -> anyhow::Result<Vec<Value>> {
 /// All documents in a YAML or JSON file.
 pub fn documents(path: &Path) -> anyhow::Result<Vec<Value>> {
     let text =
-        fs::read_to_string(path).with_context(|| format!("cannot read `{}`", path.display()))?;
+        regular::followed(path).with_context(|| format!("cannot read `{}`", path.display()))?;
     parse(&text).with_context(|| format!("`{}` is not YAML", path.display()))
 }
 
@@ -169,4 +170,31 @@ fn conditions(plane: &ControlPlane, version: &Served) -> anyhow::Result<String> 
         .args(["get", &name, "-o", "jsonpath={.status.conditions}"])
         .output()?;
     Ok(indented(&output))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use rustix::fs::{CWD, FileType, Mode, mknodat};
+
+    use super::*;
+
+    #[test]
+    fn a_definition_is_read_only_from_a_regular_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.yaml");
+        let error = || format!("{:#}", read(folder.path()).unwrap_err());
+        mknodat(CWD, &path, FileType::Fifo, Mode::RWXU, 0).unwrap();
+        assert!(error().ends_with("it is not a regular file"), "{}", error());
+        fs::remove_file(&path).unwrap();
+        symlink("/dev/zero", &path).unwrap();
+        assert!(error().ends_with("it is not a regular file"), "{}", error());
+        fs::remove_file(&path).unwrap();
+        let sparse = fs::File::create(&path).unwrap();
+        sparse.set_len(1 << 40).unwrap();
+        assert!(error().ends_with("it is larger than 16 MiB"), "{}", error());
+        fs::write(&path, "kind: CustomResourceDefinition\n").unwrap();
+        assert_eq!(read(folder.path()).unwrap().len(), 1);
+    }
 }

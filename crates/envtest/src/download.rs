@@ -15,6 +15,7 @@ use super::progress;
 use super::receive::{self, Stopped};
 use kbr_host::diagnostic::Diagnostic;
 use kbr_host::notation::hex;
+use kbr_host::regular;
 
 /// The largest index, in bytes; the real one has 70 kB.
 const INDEX_LIMIT: u64 = 8 << 20;
@@ -182,7 +183,7 @@ fn remove(file: &Path) -> anyhow::Result<()> {
 fn sha512(file: &Path) -> anyhow::Result<String> {
     let mut hash = Sha512::new();
     let mut add = || -> io::Result<()> {
-        let mut open = File::open(file)?;
+        let mut open = regular::open(file)?;
         let mut part = vec![0; 64 << 10];
         loop {
             match open.read(&mut part)? {

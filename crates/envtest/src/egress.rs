@@ -22,6 +22,7 @@ use serde_json::{Value, json};
 
 use super::folder;
 use super::setup::Setup;
+use kbr_host::regular;
 
 /// The configuration of kube-apiserver, in the folder of the cluster.
 pub const CONFIG: &str = "egress.json";
@@ -159,7 +160,7 @@ impl Proxy {
 
     /// The port of the program that is mapped to the Service with this cluster IP.
     fn mapped(&self, address: &str) -> Result<u16, String> {
-        let text = fs::read_to_string(self.folder.join(SERVICES)).unwrap_or_default();
+        let text = regular::text(&self.folder.join(SERVICES)).unwrap_or_default();
         let services: Services = serde_json::from_str(&text).unwrap_or_default();
         let name = self.service(address)?;
         services.get(&name).copied().ok_or_else(|| {

@@ -190,7 +190,7 @@ pub fn remove_stale(progress: Progress) {
         // On Linux the servers ended with their supervisor (see `exec`). Elsewhere they may still run. A process id
         // does not prove which run they belong to, so the user has to check.
         if cfg!(not(target_os = "linux")) {
-            let servers = fs::read_to_string(folder.join("pids")).unwrap_or_default();
+            let servers = regular::text(&folder.join("pids")).unwrap_or_default();
             let folder = folder.display();
             output::message(format_args!(
                 "warning: a killed run left `{folder}` and these servers:\n{servers}"

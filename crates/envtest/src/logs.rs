@@ -1,10 +1,11 @@
 //! The logs of the servers: their folder, and the end of one for an error message.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
+use kbr_host::regular;
 
 /// The number of bytes to read from the end of a log.
 const END: u64 = 64 * 1024;
@@ -25,7 +26,7 @@ pub fn tail(log: &Path, count: usize) -> String {
 
 /// The last 64 KiB of `log`.
 pub fn end(log: &Path) -> io::Result<String> {
-    let mut file = File::open(log)?;
+    let mut file = regular::open(log)?;
     let length = file.metadata()?.len();
     file.seek(SeekFrom::Start(length.saturating_sub(END)))?;
     let mut end = Vec::new();

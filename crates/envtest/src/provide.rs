@@ -1,6 +1,5 @@
 //! `kbr envtest use`: finds the version that a selector asks for, and downloads or builds it if the store lacks it.
 
-use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
@@ -15,6 +14,7 @@ use super::selector::{Lookup, Selector, Version};
 use super::work::WorkFolder;
 use super::{download, progress};
 use kbr_host::diagnostic::Diagnostic;
+use kbr_host::regular;
 
 /// Begins each error after which the store is as before.
 pub const UNCHANGED: &str = "the store is unchanged";
@@ -214,7 +214,7 @@ fn add_file(
     file: &Path,
     url: &str,
 ) -> anyhow::Result<()> {
-    let open = File::open(file).with_context(|| format!("cannot read `{}`", file.display()))?;
+    let open = regular::open(file).with_context(|| format!("cannot read `{}`", file.display()))?;
     install::add(version, work, open, &format!("`{url}`"))
 }
 

@@ -9,6 +9,7 @@ use anyhow::Context;
 
 use super::assets::Store;
 use super::progress;
+use kbr_host::regular;
 
 /// The folder in a store for what is not yet or no longer part of it.
 const WORK: &str = ".kbr-work";
@@ -46,7 +47,7 @@ impl WorkFolder {
         let folder = store.root.join(WORK);
         let lock = || -> io::Result<File> {
             fs::create_dir_all(&store.root)?;
-            let root = File::open(&store.root)?;
+            let root = regular::folder(&store.root)?;
             if root.try_lock().is_err() {
                 progress("waiting", "for another kbr that is changing the store");
                 root.lock()?;

@@ -16,19 +16,23 @@ const LIMIT: u64 = 16 << 20;
 /// It is missing, a link, not a regular file, or larger than 16 MiB; it cannot be read.
 pub fn read(path: &Path) -> io::Result<Vec<u8>> {
     let file = open(path)?;
-    let mut content = Vec::new();
     // The length of some files, such as those of /proc, is 0.
-    let read = match file.metadata()?.len() {
-        length if length <= LIMIT => file.take(LIMIT + 1).read_to_end(&mut content)?,
-        _ => usize::MAX,
-    };
-    if read as u64 > LIMIT {
-        return Err(io::Error::other(format!(
-            "it is larger than {} MiB",
-            LIMIT >> 20
-        )));
+    match file.metadata()?.len() {
+        length if length <= LIMIT => bounded(file),
+        _ => Err(too_large()),
     }
-    Ok(content)
+}
+
+fn bounded(from: impl io::Read) -> io::Result<Vec<u8>> {
+    let mut content = Vec::new();
+    match from.take(LIMIT + 1).read_to_end(&mut content)? as u64 {
+        read if read <= LIMIT => Ok(content),
+        _ => Err(too_large()),
+    }
+}
+
+fn too_large() -> io::Error {
+    io::Error::other(format!("it is larger than {} MiB", LIMIT >> 20))
 }
 
 /// Opens the file at `path` for reading.
@@ -46,12 +50,33 @@ pub fn open(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// The same as text.
+/// Opens the folder at `path`, to lock it.
+///
+/// # Errors
+/// It is missing, or not a folder; it cannot be opened.
+pub fn folder(path: &Path) -> io::Result<File> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    Ok(File::from(fs::open(path, flags, Mode::empty())?))
+}
+
+/// The content as text.
 ///
 /// # Errors
 /// As [`read`], or it is not UTF-8.
 pub fn text(path: &Path) -> io::Result<String> {
-    String::from_utf8(read(path)?).map_err(|_| io::Error::other("it is not UTF-8 text"))
+    utf8(read(path)?)
+}
+
+/// The text of the standard input, to its end, up to the same size.
+///
+/// # Errors
+/// It is larger or not UTF-8; it cannot be read.
+pub fn stdin() -> io::Result<String> {
+    utf8(bounded(io::stdin())?)
+}
+
+fn utf8(content: Vec<u8>) -> io::Result<String> {
+    String::from_utf8(content).map_err(|_| io::Error::other("it is not UTF-8 text"))
 }
 
 /// The text of a file that the user named or that cargo compiles, through links.

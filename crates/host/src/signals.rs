@@ -1,13 +1,15 @@
 //! Signals that end a command: SIGHUP, SIGINT, SIGQUIT and SIGTERM.
 
-use std::fs;
 use std::io;
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::flag;
+
+use crate::regular;
 
 /// The signal that has arrived, if any. The default value receives none.
 #[derive(Clone, Debug, Default)]
@@ -53,7 +55,7 @@ impl Stop {
 ///
 /// Only Linux shows which signals are ignored; on other systems all of them count.
 pub fn ending() -> Vec<i32> {
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let status = regular::text(Path::new("/proc/self/status")).unwrap_or_default();
     let ignored = ignored(&status);
     let all = [SIGHUP, SIGINT, SIGQUIT, SIGTERM].into_iter();
     all.filter(|signal| ignored & (1 << (signal - 1)) == 0)

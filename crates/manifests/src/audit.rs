@@ -7,7 +7,6 @@ mod granted;
 mod log;
 mod usage;
 
-use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
 use std::process::Command;
@@ -20,7 +19,7 @@ use super::sources::Sources;
 use crate::overlay::{self, Identity, OVERLAY};
 pub use findings::Report;
 use kbr_host::diagnostic::Diagnostic;
-use kbr_host::output;
+use kbr_host::{output, regular};
 use kbr_scaffold::workdir;
 use log::End;
 use usage::Usage;
@@ -32,7 +31,8 @@ use usage::Usage;
 /// The log cannot be read, is not an audit log, or has no request of the operator; or `config/default` does not render.
 pub fn check(kubectl: Command, root: &Path, path: &Path) -> anyhow::Result<Report> {
     let shown = path.display();
-    let file = File::open(path).map_err(|error| {
+    let file = path.canonicalize().and_then(|path| regular::open(&path));
+    let file = file.map_err(|error| {
         let what = format!("cannot read the audit log `{shown}`: {error}");
         failed(&what, &run(path))
     })?;

@@ -8,8 +8,10 @@ use anyhow::{Context, bail};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::{files, overlay};
+use kbr_host::regular;
 use kbr_scaffold::yaml;
+
+use crate::{files, overlay};
 
 const DEFAULT: &str = "config/default/kustomization.yaml";
 
@@ -28,7 +30,7 @@ impl Scratch {
     pub fn new(root: &Path) -> anyhow::Result<Self> {
         let folder = tempfile::tempdir().context("cannot create a temporary folder")?;
         copy(&root.join("config"), &folder.path().join("config"))?;
-        let text = fs::read_to_string(folder.path().join(DEFAULT));
+        let text = regular::text(&folder.path().join(DEFAULT));
         let text = text.with_context(|| format!("cannot read `{DEFAULT}`"))?;
         let default = kbr_host::yaml::document(&text);
         let default = default.with_context(|| format!("cannot read `{DEFAULT}`"))?;

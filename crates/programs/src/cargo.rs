@@ -1,7 +1,6 @@
 //! Runs cargo, and reads its messages.
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
@@ -9,7 +8,7 @@ use anyhow::{Context, bail};
 use serde::Deserialize;
 
 use crate::run;
-use kbr_host::output;
+use kbr_host::{output, regular};
 
 /// A target of a package, in cargo's messages.
 #[derive(Clone, Debug, Deserialize)]
@@ -146,7 +145,7 @@ pub fn build(root: &Path, binaries: &[&str], quiet: bool) -> anyhow::Result<Vec<
 pub fn inputs(executables: &[PathBuf]) -> Vec<PathBuf> {
     let mut all = BTreeSet::new();
     for executable in executables {
-        let rules = fs::read_to_string(executable.with_extension("d")).unwrap_or_default();
+        let rules = regular::text(&executable.with_extension("d")).unwrap_or_default();
         let target = executable.parent().unwrap_or(executable);
         let files = rules.lines().filter_map(|rule| rule.split_once(": "));
         let files = files.flat_map(|(_, files)| words(files));
@@ -192,6 +191,8 @@ fn executable(output: &[u8], name: &str) -> anyhow::Result<PathBuf> {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
+
+    use std::fs;
 
     use super::*;
 

@@ -1,6 +1,5 @@
 //! `kbr import --check`: looks at the cluster before the operator in Go is replaced.
 
-use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -8,7 +7,7 @@ use anyhow::Context as _;
 use serde_json::Value;
 
 use kbr_host::diagnostic::Diagnostic;
-use kbr_host::output;
+use kbr_host::{output, regular};
 use kbr_manifests::finalizers;
 use kbr_manifests::overlay::{self, Identity};
 use kbr_manifests::takeover::{self, Level, Successor};
@@ -51,7 +50,7 @@ pub fn run() -> anyhow::Result<()> {
 
 /// The field managers in `manager.take_over("…");` of `src/main.rs`.
 fn predecessors(root: &Path) -> anyhow::Result<Vec<String>> {
-    let text = fs::read_to_string(root.join("src/main.rs")).context("cannot read `src/main.rs`")?;
+    let text = regular::followed(&root.join("src/main.rs")).context("cannot read `src/main.rs`")?;
     let name = |line: &str| {
         let (before, rest) = line.split_once(".take_over(\"")?;
         let (name, _) = rest.split_once('"')?;

@@ -11,6 +11,7 @@ use crate::servers::Ports;
 use crate::{assets, folder};
 use kbr_host::diagnostic::Diagnostic;
 use kbr_host::notation::Version;
+use kbr_host::regular;
 
 /// The record, in the folder of the cluster.
 const FILE: &str = "cluster.json";
@@ -40,7 +41,7 @@ impl State {
     /// The record in `folder`; `None` if that contains no cluster.
     pub fn find(folder: &Path) -> anyhow::Result<Option<Self>> {
         let path = folder.join(FILE);
-        match fs::read_to_string(&path) {
+        match regular::text(&path) {
             Ok(text) => {
                 let state = serde_json::from_str(&text);
                 state

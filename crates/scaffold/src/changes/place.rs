@@ -33,13 +33,21 @@ pub struct Place {
     pub found: Found,
 }
 
-/// `root` without links, as [`Locator`] requires; a missing folder is returned unchanged.
+/// `root` without links, as [`Locator`] requires. Folders that are missing are created later, so they are no links.
 ///
 /// # Errors
 /// A parent folder cannot be read.
 pub fn real(root: &Path) -> io::Result<PathBuf> {
     match fs::canonicalize(root) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(root.to_owned()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            match (root.parent(), root.components().next_back()) {
+                (Some(above), Some(Component::Normal(name))) => Ok(real(above)?.join(name)),
+                (Some(above), Some(Component::ParentDir)) => {
+                    Ok(real(above)?.parent().unwrap_or(above).to_owned())
+                }
+                _ => Ok(root.to_owned()),
+            }
+        }
         result => result,
     }
 }

@@ -10,6 +10,7 @@ use anyhow::Context as _;
 use super::disk;
 use crate::changes;
 use kbr_host::diagnostic::Diagnostic;
+use kbr_host::regular;
 
 /// The lock on a project, held while a command resolves and commits. Dropping it also removes a root that it created, if nothing
 /// was written.
@@ -49,7 +50,7 @@ pub fn acquire(root: &Path) -> anyhow::Result<Lock> {
     // A kbr that created the root and wrote nothing removes it again, so the opened folder may no longer exist.
     for _ in 0..10 {
         let created = create(root)?;
-        let folder = match File::open(root) {
+        let folder = match regular::folder(root) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
             result => {
                 result.with_context(|| format!("cannot open the folder `{}`", root.display()))?

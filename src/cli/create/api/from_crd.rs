@@ -6,9 +6,7 @@ mod types_crate;
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
-use std::io::Read as _;
 use std::path::Path;
-use std::{fs, io};
 
 use anyhow::Context as _;
 
@@ -18,7 +16,7 @@ use super::controller;
 use crate::cli::prompt;
 use crate::cli::write::{self, Intent, Plan, Planned, Session};
 use kbr_host::diagnostic::{Diagnostic, Problems};
-use kbr_host::output;
+use kbr_host::{output, regular};
 use kbr_scaffold::changes::Change;
 use kbr_scaffold::existing::{self, Found, Wanted};
 use kbr_scaffold::imported::{self, Definition, Kept, Types};
@@ -177,15 +175,14 @@ fn text(path: &Path) -> anyhow::Result<String> {
             .help(help)
             .into());
     }
-    if path != Path::new("-") {
-        return fs::read_to_string(path)
-            .with_context(|| format!("cannot read `{}`", path.display()));
+    if path == Path::new("-") {
+        return regular::stdin().context("cannot read the standard input");
     }
-    let mut text = String::new();
-    io::stdin()
-        .read_to_string(&mut text)
-        .context("cannot read the standard input")?;
-    Ok(text)
+    regular::followed(path).map_err(|error| {
+        Diagnostic::new(format_args!("cannot read `{}`: {error}", path.display()))
+            .help("pass a file, or `-` for the standard input")
+            .into()
+    })
 }
 
 /// What the definition says cannot be chosen.
