@@ -50,13 +50,14 @@ rotate() {
   version=$(kubectl --as "$operator" get "$1" --output jsonpath='{.metadata.resourceVersion}')
   tested="{\"op\":\"test\",\"path\":\"/metadata/resourceVersion\",\"value\":\"$version\"}"
   kubectl --as "$operator" patch "$1" --field-manager captains/webhooks --type json --patch "[$tested,$(set_ "$2/caBundle" "\"$3\"")]" &&
-    kubectl --as "$operator" patch "$1" --field-manager captains/webhooks --type json --patch "[$(remove "/metadata/managedFields/$(entry "$1")")]"
+    kubectl --as "$operator" patch "$1" --field-manager captains/webhooks --type json --patch "[$(remove "/metadata/managedFields/$(entry "$1" captains/webhooks)")]"
 }
+# entry OBJECT MANAGER: where the first entry of a field manager is.
+managers() { kubectl get "$1" --show-managed-fields --output jsonpath='{.metadata.managedFields[*].manager}'; }
 entry() {
-  managers=$(kubectl --as "$operator" get "$1" --show-managed-fields --output jsonpath='{.metadata.managedFields[*].manager}')
   at=0
-  for manager in $managers; do
-    test "$manager" != captains/webhooks || { echo $at; return; }
+  for manager in $(managers "$1"); do
+    test "$manager" != "$2" || { echo $at; return; }
     at=$((at + 1))
   done
 }
@@ -116,6 +117,78 @@ for object in $mutating $validating $crd; do
   denied $object "$(set_ /metadata/labels '{"a":"b"}')"
   denied $object "$(set_ /metadata/annotations '{"a":"b"}')"
   denied $object "$(set_ /metadata/finalizers '["example.com/a"]')"
+done
+rotate_all "$old" >/dev/null
+
+# Nor may it say that others own what they do not, or do not own what they do: the next `make deploy` would drop what an administrator
+# has set, or keep a webhook that was removed.
+managed=/metadata/managedFields
+key='k:{\"name\":\"a.crew.example.com\"}'
+entry_of() { echo "{\"manager\":\"$1\",\"operation\":\"$2\",\"apiVersion\":\"$3\",\"fieldsType\":\"FieldsV1\",\"time\":\"2026-01-01T00:00:00Z\",\"fieldsV1\":$4}"; }
+admission=admissionregistration.k8s.io/v1
+extensions=apiextensions.k8s.io/v1
+for object in $mutating $validating $crd; do
+  made=$managed/$(entry $object captains-make)
+  fields=$made/fieldsV1
+  denied $object "$(remove $made)"
+  denied $object "$(set_ $managed '[{}]')"
+  denied $object "$(set_ $made/manager '"another"')"
+  denied $object "$(set_ $made/operation '"Update"')"
+  denied $object "$(set_ $made/subresource '"status"')"
+  denied $object "$(set_ $fields '{}')"
+  denied $object "$(set_ $fields/f:metadata '{"f:labels":{"f:a":{}}}')"
+  denied $object "$(set_ $managed/- "$(entry_of another Apply $(kubectl get $object --output jsonpath='{.apiVersion}') '{"f:metadata":{"f:labels":{}}}')")"
+done
+fields=$managed/$(entry $validating captains-make)/fieldsV1
+webhook_fields="$fields/f:webhooks/$key"
+denied $validating "$(set_ "$webhook_fields/f:namespaceSelector" '{}')"
+denied $validating "$(remove "$webhook_fields/f:rules")"
+denied $validating "$(remove "$webhook_fields")"
+denied $validating "$(remove "$webhook_fields/f:clientConfig/f:service")"
+denied $validating "$(set_ "$webhook_fields/f:clientConfig" '{}')"
+denied $validating "$(set_ "$webhook_fields/f:clientConfig/f:url" '{}')"
+denied $validating "$(set_ "$fields/f:webhooks/$(echo "$key" | sed s/a/c/2)" '{".":{},"f:name":{}}')"
+for owned in '{"f:webhooks":{"k:{\"name\":\"a.crew.example.com\"}":{".":{}}}}' '{"f:webhooks":{}}' \
+  '{"f:webhooks":{"k:{\"name\":\"a.crew.example.com\"}":{"f:clientConfig":{}}}}' '{"f:webhooks":{"k:{\"name\":\"a.crew.example.com\"}":{}}}'; do
+  for operation in Apply Update; do
+    denied $validating "$(set_ $managed/- "$(entry_of another $operation $admission "$owned")")"
+  done
+done
+fields=$managed/$(entry $crd captains-make)/fieldsV1
+denied $crd "$(remove $fields/f:spec)"
+denied $crd "$(remove $fields/f:spec/f:conversion)"
+denied $crd "$(set_ $fields/f:spec/f:conversion '{}')"
+denied $crd "$(set_ $fields/f:spec/f:conversion/f:webhook '{}')"
+denied $crd "$(set_ $fields/f:spec/f:conversion/f:webhook/f:clientConfig '{}')"
+denied $crd "$(set_ $fields/f:spec/f:preserveUnknownFields '{}')"
+for owned in '{"f:spec":{}}' '{"f:spec":{"f:conversion":{}}}' '{"f:spec":{"f:conversion":{"f:webhook":{}}}}' \
+  '{"f:spec":{"f:conversion":{"f:webhook":{"f:clientConfig":{}}}}}' '{"f:spec":{"f:conversion":{"f:strategy":{}}}}'; do
+  denied $crd "$(set_ $managed/- "$(entry_of another Apply $extensions "$owned")")"
+done
+
+# Who has set a CA bundle loses it to the operator, and nothing else.
+administer() { kubectl apply --server-side --force-conflicts --field-manager=administrator --filename - >/dev/null; }
+for kind in Mutating Validating; do
+  administer <<end
+apiVersion: $admission
+kind: ${kind}WebhookConfiguration
+metadata: { name: captains-$(echo $kind | tr MV mv)-webhook-configuration }
+webhooks: [{ name: a.crew.example.com, matchPolicy: Exact, clientConfig: { caBundle: $new } }]
+end
+done
+administer <<end
+apiVersion: $extensions
+kind: CustomResourceDefinition
+metadata: { name: captains.crew.example.com }
+spec: { conversion: { strategy: Webhook, webhook: { conversionReviewVersions: [v1], clientConfig: { caBundle: $new } } } }
+end
+for object in $mutating $validating; do
+  kubectl patch $object --field-manager=injector --type json --patch "[$(set_ $webhook/caBundle "\"$old\"")]" >/dev/null
+done
+kubectl patch $crd --field-manager=injector --type json --patch "[$(set_ $conversion/caBundle "\"$old\"")]" >/dev/null
+rotate_all "$new" >/dev/null
+for object in $mutating $validating $crd; do
+  case $(managers $object) in *injector* | *captains/webhooks*) echo "still owned: $object: $(managers $object)"; exit 1 ;; esac
 done
 rotate_all "$old" >/dev/null
 
