@@ -100,7 +100,7 @@ pub fn main() -> ExitCode {
 
 /// Prints the error of a command that ends with `code`.
 fn failed(error: &anyhow::Error, code: u8) -> ExitCode {
-    output::message(format_args!("error: {error:#}"));
+    output::failure("error", error);
     ExitCode::from(code)
 }
 
@@ -134,7 +134,7 @@ fn usage(error: &clap::Error) -> ExitCode {
     if let Some(answer) = kubebuilder::answer(error, &text).or_else(|| not_text(error, &arguments))
     {
         let answer = answer.outcome(Outcome::NothingWritten);
-        output::message(format_args!("error: {answer}"));
+        output::failure("error", &answer.into());
         return ExitCode::from(2);
     }
     // A closed pipe is not an error: the reader has seen enough of the help.

@@ -30,7 +30,7 @@ pub fn drive() -> Option<ExitCode> {
     Some(match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            output::message(format_args!("error: {error:#}"));
+            output::failure("error", &error);
             ExitCode::FAILURE
         }
     })
@@ -53,10 +53,9 @@ fn run(root: &Path) -> anyhow::Result<()> {
     let mut plan = String::new();
     io::stdin().read_to_string(&mut plan)?;
     let Some(wanted) = serde_json::from_str::<Option<Vec<PlannedStep>>>(&plan)? else {
-        output::message(format_args!(
-            "{}",
-            commit::unfinished(root)?.unwrap_or_default()
-        ));
+        if let Some(unfinished) = commit::unfinished(root)? {
+            output::problem("note", &unfinished);
+        }
         return Ok(());
     };
     let lock = commit::lock(root).map_err(nothing_written)?;

@@ -1,6 +1,7 @@
 //! `kbr chart`: arguments.
 
 use super::dist;
+use kbr_host::diagnostic::Problem;
 use kbr_host::output;
 use kbr_manifests::chart;
 
@@ -45,16 +46,16 @@ fn tell_size(bytes: usize) {
         "CRDs"
     ));
     if let Some(warning) = warning(bytes) {
-        output::message(format_args!("{warning}"));
+        output::problem("warning", &warning);
     }
 }
 
 /// What a user should know of CRDs that take more than 70 % of a release.
-fn warning(bytes: usize) -> Option<&'static str> {
-    (bytes > MOST / 10 * 7).then_some(
-        "warning: the CRDs leave little room: once a release needs more than 1024 KiB, Helm cannot install it\n\
-         help: shorten the doc comments of their fields, or give some kinds a chart of their own",
-    )
+fn warning(bytes: usize) -> Option<Problem> {
+    (bytes > MOST / 10 * 7).then(|| {
+        Problem::new("the CRDs leave little room: once a release needs more than 1024 KiB, Helm cannot install it")
+            .help("shorten the doc comments of their fields, or give some kinds a chart of their own")
+    })
 }
 
 #[cfg(test)]
@@ -65,6 +66,6 @@ mod tests {
     fn crds_that_take_seven_tenths_of_a_release_are_warned_of() {
         assert_eq!(warning(700 << 10), None);
         let warning = warning(720 << 10).unwrap();
-        assert!(warning.contains("1024 KiB"), "{warning}");
+        assert!(warning.text().contains("1024 KiB"), "{warning}");
     }
 }

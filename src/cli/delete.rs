@@ -12,6 +12,7 @@ mod webhook;
 pub use self::tables::command;
 use super::WriteArgs;
 use super::write::{self, Plan};
+use kbr_host::lines::Lines;
 use kbr_scaffold::changes::removal::Removed;
 
 /// Remove an API, a controller or webhooks from the project
@@ -77,12 +78,17 @@ fn plan(command: &Command) -> anyhow::Result<Plan> {
         Command::Webhook(args) => webhook::choose(args, &project)?,
     };
     let Removed { changes, notes } = deletion.resolve(root, args.force)?;
-    let notes = notes.iter().map(|it| format!("note: {it}\n"));
-    let notes = notes.collect::<Vec<_>>().concat();
+    let mut lines: Lines = notes
+        .iter()
+        .map(|it| format!("note: {}", it.text()))
+        .collect();
+    lines += &deletion.notes();
+    // PROJECT has only names, which are one line each.
+    lines.extend(leftovers::stays(&deletion, &changes).lines());
     Ok(Plan {
-        notes: notes + &deletion.notes() + &leftovers::stays(&deletion, &changes),
+        notes: lines,
         changes,
         session,
-        next_steps: "next:\n  make manifests\n  make test\n".to_owned(),
+        next_steps: Lines::from("next:\n  make manifests\n  make test\n"),
     })
 }

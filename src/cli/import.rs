@@ -16,6 +16,7 @@ use super::create::api::{controller, from_crd};
 use super::init;
 use super::write::{self, Intent, Plan};
 use kbr_host::diagnostic::{Diagnostic, Problems};
+use kbr_host::lines::Lines;
 use kbr_host::output;
 use kbr_scaffold::blueprint::Presence;
 use kbr_scaffold::changes;
@@ -93,7 +94,7 @@ fn plan(args: &Args, from: &Path) -> anyhow::Result<Plan> {
         let help = "pass an empty folder: `--directory ../captains-rs`";
         return Err(Diagnostic::new(text).help(help).into());
     }
-    output::text(&messages::summary(&imported));
+    output::message(messages::summary(&imported));
     let notes = messages::notes(&found, &imported);
     let next_steps = messages::next_steps(args, &imported);
     session.plan(&imported.intent, notes, next_steps)
@@ -131,7 +132,7 @@ fn head(args: &Args, found: &Found) -> Head {
 struct Imported {
     intent: Intent,
     /// Notes about the types.
-    types: String,
+    types: Lines,
     /// Each controller's file, with the Go file that it replaces.
     controllers: Vec<(String, Option<String>)>,
     /// The Go files that are carried, each with the file of the first of its controllers, which has it as a comment.
@@ -148,7 +149,7 @@ impl Imported {
         let intent = Intent::head(Project::new(head), Presence::New);
         let mut imported = Imported {
             intent,
-            types: String::new(),
+            types: Lines::default(),
             controllers: Vec::new(),
             carried: BTreeMap::new(),
             external: Vec::new(),

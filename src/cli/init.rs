@@ -1,7 +1,6 @@
 //! `kbr init`: a new project.
 
 use std::env;
-use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
@@ -10,6 +9,7 @@ use super::write::{self, Intent, Plan};
 use super::{WriteArgs, prompt};
 use crate::embedded;
 use kbr_host::diagnostic::Problems;
+use kbr_host::lines::Lines;
 use kbr_host::output;
 use kbr_scaffold::blueprint::Presence;
 use kbr_scaffold::contents;
@@ -117,15 +117,15 @@ fn plan(args: &Args) -> anyhow::Result<Plan> {
         Some(_) => "from `Cargo.toml`",
         None => "from the folder",
     };
-    output::text(&summary(args, &head, found.is_some(), named_by));
+    output::lines(&summary(args, &head, found.is_some(), named_by));
     let (intent, next_steps) = match found {
-        Some(found) => (Intent::head(found, Presence::Recorded), String::new()),
+        Some(found) => (Intent::head(found, Presence::Recorded), Lines::default()),
         None => (
             Intent::head(Project::new(head), Presence::New),
             next_steps(args),
         ),
     };
-    session.plan(&intent, String::new(), next_steps)
+    session.plan(&intent, Lines::default(), next_steps)
 }
 
 /// The domain, from the flag or from the user; `None` for that of PROJECT, or the default. Errors that no answer avoids are reported before
@@ -256,15 +256,15 @@ fn check_same(wanted: &Head, found: &Head) -> anyhow::Result<()> {
 }
 
 /// Every value, and its source unless it is a flag.
-fn summary(args: &Args, project: &Head, again: bool, named_by: &str) -> String {
-    let mut text = String::new();
+fn summary(args: &Args, project: &Head, again: bool, named_by: &str) -> Lines {
+    let mut text = Lines::default();
     let mut line = |what: &str, flag: &str, value: &str, given: bool, source: &str| {
         let source = match (given, again) {
             (true, _) => String::new(),
             (false, true) => " (from PROJECT)".to_owned(),
             (false, false) => format!(" ({source}; change it with `--{flag}`)"),
         };
-        let _ = writeln!(text, "{what:>8} {value}{source}");
+        text.add(format_args!("{what:>8} {value}{source}"));
     };
     // An answer is as good as the flag.
     let domain_given = args.domain.is_some() || (!again && project.domain != DOMAIN);
@@ -290,19 +290,19 @@ fn summary(args: &Args, project: &Head, again: bool, named_by: &str) -> String {
         "the default",
     );
     if !project.repo.is_empty() && project::repository(&project.repo).is_none() {
-        let _ = writeln!(
-            text,
+        text.add(format_args!(
             "note: `{}` is not a URL: PROJECT records it, but `Cargo.toml` gets no `repository`",
             project.repo
-        );
+        ));
     }
     text
 }
 
-fn next_steps(args: &Args) -> String {
-    let mut text = "next:\n".to_owned();
+fn next_steps(args: &Args) -> Lines {
+    let mut text = Lines::from("next:\n");
     if args.directory != Path::new(".") {
-        let _ = writeln!(text, "  cd {}", args.directory.display());
+        text.add(format_args!("  cd {}", args.directory.display()));
     }
-    text + "  kbr create api --group crew --version v1 --kind Captain\n"
+    text.add("  kbr create api --group crew --version v1 --kind Captain");
+    text
 }

@@ -10,7 +10,8 @@ use super::report;
 use super::report::Format;
 use crate::watch::Watch;
 use kbr_envtest::installed;
-use kbr_host::diagnostic::{Diagnostic, nothing_written};
+use kbr_host::diagnostic::{Diagnostic, Problem, nothing_written};
+use kbr_host::lines::Lines;
 use kbr_host::output;
 use kbr_manifests::against::{Finding, Source};
 use kbr_manifests::{self as manifests, Compared, Generated, Options, Run, audit};
@@ -104,7 +105,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     }
     if args.finalizers {
         let found = manifests::finalizers::named(&root)?.into_iter();
-        return output::data(&found.map(|line| line + "\n").collect::<String>());
+        return output::data(&found.collect::<Lines>().to_string());
     }
     if let Some(from) = &args.against {
         return against(&root, &Source::of(from), args.output);
@@ -119,7 +120,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
 fn generate(root: &Path, args: &Args) -> anyhow::Result<()> {
     let generated = manifests::generate(root, args.options())?;
     for warning in &generated.warnings {
-        output::message(format_args!("warning: {warning}"));
+        output::problem("warning", warning);
     }
     if args.check {
         return check(root, &generated);
@@ -165,7 +166,7 @@ fn against(root: &Path, source: &Source, format: Format) -> anyhow::Result<()> {
         output::data(&format!("{:#}\n", Value::from(all)))?;
     } else {
         for warning in &warnings {
-            output::message(format_args!("warning: {}", warning.problem()));
+            output::problem("warning", &warning.problem());
         }
     }
     let found = if comparison.findings.is_empty() {
@@ -203,8 +204,7 @@ fn watch(root: &Path, args: &Args) -> ! {
                 run.written.iter().for_each(|path| watch.wrote(path));
             }
             Err(error) => {
-                let error = nothing_written(error);
-                output::message(format_args!("error: {error:#}"));
+                output::failure("error", &nothing_written(error));
             }
         }
         while !watch.changed() {}
@@ -213,7 +213,7 @@ fn watch(root: &Path, args: &Args) -> ! {
 
 fn print(run: &Run) {
     for warning in &run.warnings {
-        output::message(format_args!("warning: {warning}"));
+        output::problem("warning", warning);
     }
     output::message(format_args!("manifests: {}", run.summary));
 }
@@ -261,8 +261,8 @@ fn print_leftovers(compared: &Compared) {
         ));
     }
     for (reason, Change { path, .. }) in &compared.orphaned {
-        output::message(format_args!(
-            "warning: {reason} `{path}`\n    help: to remove it, run `kbr manifests --prune`"
-        ));
+        let orphan = Problem::new(format_args!("{reason} `{path}`"));
+        let help = "to remove it, run `kbr manifests --prune`";
+        output::problem("warning", &orphan.help(help));
     }
 }

@@ -31,7 +31,7 @@ pub fn yes_or_no(question: &str, default: bool, help: &str) -> anyhow::Result<bo
         return Ok(answer(&line, default) == Some(true));
     }
     loop {
-        output::text(&format!("{question} {choice} "));
+        output::question(format_args!("{question} {choice} "));
         let mut line = String::new();
         let read = io::stdin()
             .read_line(&mut line)

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use similar::{ChangeTag, TextDiff};
 
+use kbr_host::lines::{Lines, one_line};
 use kbr_host::output;
 use kbr_scaffold::changes::{Change, Verb};
 use kbr_scaffold::library;
@@ -19,15 +20,15 @@ pub enum Format {
 
 /// Prints each change with its verb on stderr.
 pub fn report(changes: &[Change]) {
-    output::text(&lines(changes));
+    output::lines(&lines(changes));
 }
 
 /// The number of files that are the same up to which each has a line.
 const SAME: usize = 10;
 
 /// A line for each file; files of the library share one line for each verb, and so do many that are the same.
-fn lines(changes: &[Change]) -> String {
-    let mut lines = String::new();
+fn lines(changes: &[Change]) -> Lines {
+    let mut lines = Lines::default();
     let mut reported = Vec::new();
     let is_same =
         |change: &&Change| change.verb == Verb::Same && library::folder_of(&change.path).is_none();
@@ -38,7 +39,7 @@ fn lines(changes: &[Change]) -> String {
             continue;
         }
         let Some(folder) = library::folder_of(&change.path) else {
-            writeln!(lines, "{:>12} {}", name(verb), change.path).ok();
+            lines.add(format_args!("{:>12} {}", name(verb), change.path));
             continue;
         };
         if reported.contains(&(verb, folder)) {
@@ -57,10 +58,14 @@ fn lines(changes: &[Change]) -> String {
             }
             _ => String::new(),
         };
-        writeln!(lines, "{verb_name:>12} {folder} ({version}{files})").ok();
+        lines.add(format_args!("{verb_name:>12} {folder} ({version}{files})"));
     }
     if same > SAME {
-        writeln!(lines, "{:>12} {}", name(Verb::Same), count(same, "file")).ok();
+        lines.add(format_args!(
+            "{:>12} {}",
+            name(Verb::Same),
+            count(same, "file")
+        ));
     }
     lines
 }
@@ -103,7 +108,7 @@ pub fn name(verb: Verb) -> &'static str {
 }
 
 fn summary(change: &Change) -> String {
-    let path = &change.path;
+    let path = &*one_line(&change.path);
     let after = String::from_utf8_lossy(&change.after);
     let before = change.before.as_deref().map(String::from_utf8_lossy);
     match (change.verb, before) {
@@ -202,7 +207,7 @@ mod tests {
             change(Verb::Same, "third_party/rustfmt.toml"),
         ];
         assert_eq!(
-            lines(&changes),
+            lines(&changes).to_string(),
             format!(
                 "      create a\n      create third_party/kbr-manager (kbr-manager {version}, 2 files)\n        \
                  same third_party/kbr-manager (kbr-manager {version}, 1 file)\n      \

@@ -151,7 +151,7 @@ fn ready(root: &Path, args: &Args) -> anyhow::Result<Option<Ready>> {
 /// Reports the upgrade without writing.
 fn preview(root: &Path, args: &Args) -> anyhow::Result<ExitCode> {
     if let Some(unfinished) = commit::unfinished(root)? {
-        output::message(format_args!("note: {unfinished}"));
+        output::problem("note", &unfinished);
     }
     suspended::check(root)?;
     let project = workdir::load(root)?;
@@ -199,12 +199,14 @@ fn write(lock: &Lock, prepared: &Prepared, entries: &str) -> anyhow::Result<bool
 /// Shows the conflicts to git. Returns whether it knows them.
 fn mark(repository: Option<&Repository>, prepared: &Prepared, entries: &str) -> bool {
     let marked = repository.map(|repository| repository.mark(&prepared.plan.conflicts, entries));
-    if let Some(Err(error)) = &marked {
-        output::message(format_args!(
-            "warning: git does not show the conflicts: {error:#}"
-        ));
+    match marked {
+        Some(Ok(())) => true,
+        Some(Err(error)) => {
+            output::failure("warning", &error.context("git does not show the conflicts"));
+            false
+        }
+        None => false,
     }
-    matches!(marked, Some(Ok(())))
 }
 
 fn check_clean(repository: &Repository, may_be_dirty: bool) -> anyhow::Result<()> {
@@ -213,7 +215,7 @@ fn check_clean(repository: &Repository, may_be_dirty: bool) -> anyhow::Result<()
     if !unmerged.is_empty() {
         return Err(
             Diagnostic::new("the project has unresolved merge conflicts")
-                .details(unmerged.join("\n"))
+                .list(unmerged)
                 .help("resolve and commit them first")
                 .into(),
         );
@@ -230,7 +232,7 @@ fn check_clean(repository: &Repository, may_be_dirty: bool) -> anyhow::Result<()
         shown.push(format!("… and {} more", files.len() - SHOWN));
     }
     Err(Diagnostic::new("the project has uncommitted changes")
-        .details(shown.join("\n"))
+        .list(shown)
         .help("commit or stash them, so that you can review and revert the upgrade on its own")
         .help("or pass `--allow-dirty`")
         .into())

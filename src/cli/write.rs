@@ -8,6 +8,7 @@ use anyhow::Context as _;
 use super::{WriteArgs, report};
 use crate::embedded;
 use kbr_host::diagnostic::nothing_written;
+use kbr_host::lines::Lines;
 use kbr_host::output;
 use kbr_scaffold::blueprint::{self, Blueprint, Edit, Presence, Source};
 use kbr_scaffold::changes::{self, Change, Records};
@@ -148,9 +149,9 @@ pub struct Plan {
     pub session: Session,
     pub changes: Vec<Change>,
     /// Consequences that the user might not expect.
-    pub notes: String,
+    pub notes: Lines,
     /// What to do next, if anything is written.
-    pub next_steps: String,
+    pub next_steps: Lines,
 }
 
 /// The root of the project that the current folder belongs to.
@@ -212,7 +213,7 @@ pub fn open(args: WriteArgs) -> anyhow::Result<(Session, Project)> {
 pub fn lock(root: PathBuf, args: WriteArgs) -> anyhow::Result<Session> {
     let lock = if args.dry_run {
         if let Some(unfinished) = commit::unfinished(&root)? {
-            output::message(format_args!("note: {unfinished}"));
+            output::problem("note", &unfinished);
         }
         None
     } else {
@@ -231,7 +232,7 @@ impl Session {
     ///
     /// # Errors
     /// Every conflict.
-    pub fn plan(self, intent: &Intent, notes: String, next_steps: String) -> anyhow::Result<Plan> {
+    pub fn plan(self, intent: &Intent, notes: Lines, next_steps: Lines) -> anyhow::Result<Plan> {
         let changes = intent.resolve(&self.root, self.args.force)?;
         Ok(Plan {
             session: self,
@@ -260,9 +261,9 @@ pub fn run(plan: anyhow::Result<Option<Plan>>) -> anyhow::Result<()> {
     } else {
         report::dry_run(&plan.changes)?;
     }
-    output::text(&plan.notes);
+    output::lines(&plan.notes);
     if is_written {
-        output::text(&plan.next_steps);
+        output::lines(&plan.next_steps);
     }
     Ok(())
 }

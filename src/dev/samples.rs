@@ -49,7 +49,7 @@ impl Samples {
                 self.applied.clone_from(samples);
             }
             Err(_) if since.elapsed() < LIMIT => return,
-            Err(error) => output::message(format_args!("error: {error:#}")),
+            Err(error) => output::failure("error", &error),
         }
         self.pending = None;
     }

@@ -101,7 +101,7 @@ impl Drop for Screen {
         // What came too late for the screen. A panic has been printed.
         for update in rest.and_then(Result::ok).into_iter().flatten() {
             if let Update::Message(text) = update {
-                output::text(&text);
+                output::lines(&text.lines().collect());
             }
         }
     }

@@ -119,7 +119,7 @@ impl Session {
         };
         let run = kbr_manifests::regenerate(&self.root, options, false, &mut self.reported)?;
         for warning in &run.warnings {
-            output::message(format_args!("warning: {warning}"));
+            output::problem("warning", warning);
         }
         output::message(format_args!("manifests: {}", run.summary));
         Ok(run.written)
@@ -211,13 +211,13 @@ impl Session {
             )),
         };
         if let Err(error) = requested {
-            output::message(format_args!("error: {error:#}"));
+            output::failure("error", &error);
         }
     }
 
     /// Reports the error, and what happens now.
     fn wait_after(&mut self, error: &anyhow::Error) {
-        output::message(format_args!("error: {error:#}"));
+        output::failure("error", error);
         let runs = self.operator.as_mut().is_some_and(Operator::runs);
         let meanwhile = if runs {
             "; the operator keeps running"

@@ -94,7 +94,8 @@ fn the_error_without_a_network_tells_what_to_check() {
         .output()
         .unwrap();
     let stderr = check(&output, 2, "");
-    let expected = format!("error: the store is unchanged: cannot get `{OFFLINE}`: ");
+    let expected =
+        format!("error: the store is unchanged: nothing was downloaded: cannot get `{OFFLINE}`: ");
     assert!(stderr.starts_with(&expected), "{stderr}");
     assert!(
         stderr.contains("\nhelp: check the network and HTTPS_PROXY"),

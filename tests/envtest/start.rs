@@ -14,7 +14,7 @@ fn a_server_that_ends_during_startup_is_an_error_with_the_end_of_its_log() {
         "exit 1",
     );
     let output = place.run("echo never");
-    let expected = "error: etcd ended during startup (exit status: 3); the end of its log:\n  \
+    let expected = "error: etcd ended during startup (exit status: 3); the end of its log:\n    \
         the disk is full\nhelp: kbr envtest run --keep-logs DIR keeps whole logs\n";
     assert_eq!(text(&output.stderr).split_once('\n').unwrap().1, expected);
     assert_eq!(
@@ -39,7 +39,7 @@ fn a_server_that_is_never_ready_is_an_error() {
         .kbr(&["run", "--start-timeout", "1", "--", "echo", "never"])
         .output()
         .unwrap();
-    let expected = "error: kube-apiserver did not become ready in time: no answer; the end of its log:\n  \
+    let expected = "error: kube-apiserver did not become ready in time: no answer; the end of its log:\n    \
         still busy\nhelp: pass a longer --start-timeout\n";
     assert_eq!(text(&output.stderr).split_once('\n').unwrap().1, expected);
     assert_eq!(output.status.code(), Some(1));

@@ -9,7 +9,7 @@ use crate::nested::{FORMS, nested};
 use crate::odd::{Choice, odd};
 use crate::own_folder::{own_folder, own_part, own_record, own_upgrade};
 use crate::repository::repository;
-use crate::sent::Sent;
+use crate::sent::{PLANTED, Sent};
 
 /// Files and folders of a project that commands read, write or remove.
 const PARTS: [&str; 18] = [
@@ -63,8 +63,13 @@ fn project_file(sent: &Sent, choice: &mut Choice) -> String {
         return "no PROJECT".to_owned();
     }
     let old = "layout = \"v1\"\nkbr = \"0.1.0\"\nname = \"captains\"\ndomain = \"example.com\"\n";
-    let texts: [Vec<u8>; 8] = [
+    let planted = format!("\\n{PLANTED}\\u202e");
+    let texts: [Vec<u8>; 11] = [
         (0..=255).collect(),
+        old.replace("captains", &format!("captains{planted}"))
+            .into(),
+        old.replace("\"v1\"", &format!("\"v1{planted}\"")).into(),
+        format!("{old}[[api]]\ngroup = \"crew\"\nversion = \"v1\"\nkind = \"K{planted}\"\n").into(),
         [
             old,
             "[[api]]\ngroup = \"../../victim\"\nversion = \"v1\"\nkind = \"../K\"\n",
@@ -171,6 +176,10 @@ fn every_byte(sent: &Sent, choice: &mut Choice) -> String {
         fs::write(folder.join(&name), "use manager::webhook::Refusal;\n").unwrap();
         let name = OsStr::from_bytes(&[b"b".as_slice(), &[byte]].concat()).to_owned();
         fs::create_dir_all(folder.join(name)).unwrap();
+    }
+    for end in ["", ".rs", ".yaml"] {
+        let name = format!("a\n{PLANTED}\u{202e}{end}");
+        fs::write(folder.join(name), "use manager::webhook::Refusal;\n").unwrap();
     }
     format!("names in {}", folder.display())
 }

@@ -6,6 +6,7 @@
 mod attacks;
 mod generator;
 mod git;
+mod messages;
 mod nested;
 mod odd;
 mod outside;

@@ -16,6 +16,9 @@ const KBR: &str = env!("CARGO_BIN_EXE_kbr");
 /// Ten seconds, while other tests use all cores.
 const LIMIT: Duration = Duration::from_secs(60);
 
+/// What no file, name or value may print at the beginning of a line.
+pub const PLANTED: &str = "help: run planted";
+
 /// The memory that a command may use, in KiB: more than any needs, less than a machine has.
 const MEMORY: u32 = 2_000_000;
 
@@ -130,6 +133,10 @@ impl Sent {
         assert!(!printed.contains(SECRET), "{context}: {printed}");
         let control = |c: char| c.is_control() && !"\n\t\u{b}".contains(c);
         assert!(!printed.contains(control), "{context}: {printed:?}");
+        let reorders = |c: char| ('\u{202a}'..='\u{202e}').contains(&c);
+        assert!(!printed.contains(reorders), "{context}: {printed:?}");
+        let begins = |line: &str| line.trim_start().starts_with(PLANTED);
+        assert!(!printed.lines().any(begins), "{context}: {printed}");
         Ran {
             success: status.success(),
             printed,
@@ -204,7 +211,7 @@ fn make(folder: tempfile::TempDir, commands: &[&str]) -> tempfile::TempDir {
     folder
 }
 
-fn copy(from: &Path, to: &Path) {
+pub fn copy(from: &Path, to: &Path) {
     fs::create_dir(to).unwrap();
     for entry in fs::read_dir(from).unwrap() {
         let entry = entry.unwrap();

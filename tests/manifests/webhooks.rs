@@ -98,7 +98,7 @@ fn a_merge_conflict_in_the_generated_file_loses_no_configuration() {
             "{printed}"
         );
         assert!(
-            printed.contains("; nothing was written\n    error: line 7 ")
+            printed.contains("; nothing was written\n    line 7 ")
                 && printed.contains("\nhelp: choose either side of a merge conflict"),
             "{printed}"
         );

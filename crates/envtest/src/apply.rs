@@ -3,12 +3,11 @@
 use std::io::Write;
 use std::process::{Output, Stdio};
 
-use anyhow::bail;
 use serde_json::{Value, json};
 
 use super::control_plane::ControlPlane;
-use super::logs;
 use super::progress;
+use kbr_host::diagnostic::Diagnostic;
 
 /// Applies `objects` with server-side apply. `what` names them in the error.
 pub fn apply(plane: &ControlPlane, objects: &[Value], what: &str) -> anyhow::Result<()> {
@@ -37,7 +36,11 @@ pub fn apply(plane: &ControlPlane, objects: &[Value], what: &str) -> anyhow::Res
     }
     let output = kubectl.wait_with_output()?;
     if !output.status.success() {
-        bail!("the API server rejects the {what}:\n{}", indented(&output));
+        return Err(
+            Diagnostic::new(format_args!("the API server rejects the {what}:"))
+                .details(printed(&output))
+                .into(),
+        );
     }
     Ok(())
 }
@@ -48,8 +51,8 @@ pub fn report_installed(count: usize, what: &str) {
     progress("installed", &format!("{count} {what}{s}"));
 }
 
-/// A program's output, indented.
-pub fn indented(output: &Output) -> String {
+/// A program's output.
+pub fn printed(output: &Output) -> String {
     let text = [output.stdout.as_slice(), output.stderr.as_slice()].concat();
-    logs::indented(String::from_utf8_lossy(&text).lines())
+    String::from_utf8_lossy(&text).into_owned()
 }

@@ -20,7 +20,7 @@ use super::options::Options;
 use super::setup::Setup;
 use super::supervision::{Supervision, Supervisors};
 use super::{Progress, certificates, kubeconfig, relay};
-use kbr_host::diagnostic::Diagnostic;
+use kbr_host::diagnostic::{Diagnostic, Problem};
 use kbr_host::output;
 use kbr_host::signals::Stop;
 
@@ -141,9 +141,8 @@ impl ControlPlane {
 
     fn with_log(&self, what: &str, name: &str, help: &str) -> anyhow::Error {
         let log = tail(&self.setup.log(name), 20);
-        let text = format!("{what}; the end of its log:\n{}", log.trim_end());
-        let error = Diagnostic::new(text);
-        error.help(help).into()
+        let error = Diagnostic::new(format_args!("{what}; the end of its log:"));
+        error.details(log).help(help).into()
     }
 
     /// Whether a server ended because another program uses its port.
@@ -217,9 +216,8 @@ impl ControlPlane {
             for event in events {
                 if let Some((name, status)) = exited(&event) {
                     let log = tail(&setup.log(name), 10);
-                    output::message(format_args!(
-                        "warning: {name} ended ({status}); the end of its log:\n{log}"
-                    ));
+                    let text = format!("{name} ended ({status}); the end of its log:");
+                    output::problem("warning", &Problem::new(text).below(log));
                 }
             }
             if !stopping.load(Ordering::Relaxed) {

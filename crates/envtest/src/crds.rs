@@ -4,13 +4,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use serde_json::{Value, json};
 
-use super::apply::{self, indented};
+use super::apply::{self, printed};
 use super::client::Client;
 use super::control_plane::ControlPlane;
-use super::logs;
+use kbr_host::diagnostic::Diagnostic;
 use kbr_host::regular;
 
 /// The time limit for the API server to serve one more version of the installed CRDs: many of them take longer together.
@@ -46,7 +46,7 @@ pub fn documents(path: &Path) -> anyhow::Result<Vec<Value>> {
 
 /// All documents of a YAML or JSON text.
 pub fn parse(text: &str) -> anyhow::Result<Vec<Value>> {
-    Ok(kbr_host::yaml::documents(text)?)
+    kbr_host::yaml::documents(text)
 }
 
 /// Removes the conversion by a Service, which no operator serves here: the kinds could not even be read.
@@ -73,22 +73,22 @@ pub fn install(plane: &ControlPlane, crds: &[Value]) -> anyhow::Result<()> {
         .map(|error| format!("{error:#}"))
         .collect();
     if !errors.is_empty() {
-        let lines = errors.iter().flat_map(|error| error.lines());
-        bail!(
-            "the API server rejects the CRDs:\n{}",
-            logs::indented(lines)
-        );
+        return Err(Diagnostic::new("the API server rejects the CRDs:")
+            .list(errors)
+            .into());
     }
     for version in served(crds) {
         let deadline = Instant::now() + LIMIT;
         while !is_listed(&client, &version)? || !is_readable(&client, &version)? {
             if Instant::now() > deadline {
-                bail!(
-                    "the API server did not serve `{}` within {} s\n{}",
+                let text = format!(
+                    "the API server did not serve `{}` within {} s",
                     version.plural,
-                    LIMIT.as_secs(),
-                    conditions(plane, &version)?
+                    LIMIT.as_secs()
                 );
+                return Err(Diagnostic::new(text)
+                    .details(conditions(plane, &version)?)
+                    .into());
             }
             std::thread::sleep(Duration::from_millis(20));
         }
@@ -169,7 +169,7 @@ fn conditions(plane: &ControlPlane, version: &Served) -> anyhow::Result<String> 
         .kubectl()
         .args(["get", &name, "-o", "jsonpath={.status.conditions}"])
         .output()?;
-    Ok(indented(&output))
+    Ok(printed(&output))
 }
 
 #[cfg(test)]

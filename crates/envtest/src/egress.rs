@@ -22,6 +22,7 @@ use serde_json::{Value, json};
 
 use super::folder;
 use super::setup::Setup;
+use kbr_host::diagnostic::Diagnostic;
 use kbr_host::regular;
 
 /// The configuration of kube-apiserver, in the folder of the cluster.
@@ -49,11 +50,14 @@ pub type Services = BTreeMap<String, u16>;
 /// Writes the configuration of kube-apiserver and `services` to the folder of a cluster.
 pub fn write(control_plane: &Path, services: &Services) -> anyhow::Result<()> {
     let socket = control_plane.join(SOCKET);
-    anyhow::ensure!(
-        socket.as_os_str().len() <= LONGEST_SOCKET,
-        "the path `{}` is too long for a Unix socket\nhelp: set TMPDIR, or XDG_DATA_HOME for kbr cluster, to a shorter path",
-        socket.display()
-    );
+    if socket.as_os_str().len() > LONGEST_SOCKET {
+        let text = format!(
+            "the path `{}` is too long for a Unix socket",
+            socket.display()
+        );
+        let help = "set TMPDIR, or XDG_DATA_HOME for kbr cluster, to a shorter path";
+        return Err(Diagnostic::new(text).help(help).into());
+    }
     let through_the_proxy = json!({
         "proxyProtocol": "HTTPConnect",
         "transport": { "uds": { "udsName": socket } },

@@ -12,6 +12,7 @@ use anyhow::Context;
 use rustix::fs::OFlags;
 
 use super::Progress;
+use kbr_host::diagnostic::Problem;
 use kbr_host::output;
 use kbr_host::owner;
 use kbr_host::regular;
@@ -192,9 +193,8 @@ pub fn remove_stale(progress: Progress) {
         if cfg!(not(target_os = "linux")) {
             let servers = regular::text(&folder.join("pids")).unwrap_or_default();
             let folder = folder.display();
-            output::message(format_args!(
-                "warning: a killed run left `{folder}` and these servers:\n{servers}"
-            ));
+            let text = format!("a killed run left `{folder}` and these servers:");
+            output::problem("warning", &Problem::new(text).below(servers));
             continue;
         }
         progress.report(

@@ -86,11 +86,9 @@ pub fn build(module: &Path, out: &Path, packages: &[String], flags: &str) -> any
     let status = child.wait().context("cannot wait for `go build`")?;
     if !status.success() {
         let help = "if modules could not be downloaded, set GOPROXY to a reachable proxy";
-        return Err(failure(
-            format_args!("`go build` failed ({status})\n{}", errors.trim_end()),
-            help,
-        )
-        .into());
+        return Err(failure(format_args!("`go build` failed ({status})"), help)
+            .details(errors)
+            .into());
     }
     Ok(())
 }
@@ -122,7 +120,7 @@ fn follow(stderr: ChildStderr) -> String {
         if line.starts_with("go: downloading ") {
             downloaded += 1;
         } else if line.contains(' ') || line.starts_with('#') {
-            rest.extend(["  ", &line, "\n"]);
+            rest.extend([&line, "\n"]);
         } else {
             compiled += 1;
         }

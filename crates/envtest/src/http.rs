@@ -35,11 +35,16 @@ impl Unavailable {
 
 impl Display for Unavailable {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        self.0.fmt(f)
+        f.write_str("nothing was downloaded")
     }
 }
 
-impl std::error::Error for Unavailable {}
+/// Why, with what to do.
+impl std::error::Error for Unavailable {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.0)
+    }
+}
 
 /// An answer that has begun.
 pub enum Answer {

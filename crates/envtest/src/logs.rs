@@ -17,11 +17,11 @@ pub fn folder(path: &Path) -> anyhow::Result<PathBuf> {
         .with_context(|| format!("cannot create the folder `{}`", path.display()))
 }
 
-/// The last `count` lines of `log`, indented; empty if it cannot be read.
+/// The last `count` lines of `log`; empty if it cannot be read.
 pub fn tail(log: &Path, count: usize) -> String {
     let text = end(log).unwrap_or_default();
     let lines: Vec<&str> = text.lines().collect();
-    indented(lines[lines.len().saturating_sub(count)..].iter().copied())
+    lines[lines.len().saturating_sub(count)..].join("\n")
 }
 
 /// The last 64 KiB of `log`.
@@ -32,15 +32,6 @@ pub fn end(log: &Path) -> io::Result<String> {
     let mut end = Vec::new();
     file.read_to_end(&mut end)?;
     Ok(String::from_utf8_lossy(&end).into_owned())
-}
-
-/// Each line after two spaces.
-pub fn indented<'a>(lines: impl Iterator<Item = &'a str>) -> String {
-    let mut text = String::new();
-    for line in lines {
-        text.extend(["  ", line, "\n"]);
-    }
-    text
 }
 
 #[cfg(test)]
@@ -55,15 +46,15 @@ mod tests {
 
     #[test]
     fn the_tail_is_the_last_lines() {
-        check("one\ntwo\nthree\n", 2, "  two\n  three\n");
-        check("one\n", 2, "  one\n");
+        check("one\ntwo\nthree\n", 2, "two\nthree");
+        check("one\n", 2, "one");
         check("", 2, "");
     }
 
     #[test]
     fn only_the_end_of_a_long_log_is_read() {
         let long = "x".repeat(100_000) + "\nlast";
-        check(&long, 1, "  last\n");
+        check(&long, 1, "last");
         assert_eq!(tail(Path::new("/no/such/log"), 1), "");
     }
 }

@@ -25,10 +25,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhow::Context;
 use serde::Deserialize;
 
 use super::{certificates, folder};
+use kbr_host::diagnostic::Diagnostic;
 
 /// The variable with the folder of the relay.
 pub const VARIABLE: &str = "KBR_ENVTEST_RELAY";
@@ -100,9 +100,10 @@ pub fn write_certificate(control_plane: &Path) -> anyhow::Result<()> {
 /// Accepts operators and calls from now on, as long as this process runs.
 pub fn start(control_plane: &Path) -> anyhow::Result<()> {
     let socket = folder_of(control_plane).join(SOCKET);
-    let listener = UnixListener::bind(&socket).with_context(|| {
-        let path = socket.display();
-        format!("cannot listen on `{path}`\nhelp: if the path is too long, set TMPDIR, or XDG_DATA_HOME for kbr cluster, to a shorter one")
+    let listener = UnixListener::bind(&socket).map_err(|error| {
+        let text = format!("cannot listen on `{}`: {error}", socket.display());
+        let help = "if the path is too long, set TMPDIR, or XDG_DATA_HOME for kbr cluster, to a shorter one";
+        Diagnostic::new(text).help(help)
     })?;
     let relay = Relay::default();
     thread::spawn(move || {

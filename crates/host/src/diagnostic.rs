@@ -6,6 +6,8 @@ use std::fmt::{self, Display};
 
 pub use problem::Problem;
 
+use crate::lines::{Lines, one_line};
+
 /// The state of the project's files after the error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
@@ -70,10 +72,15 @@ impl Diagnostic {
         self
     }
 
-    /// Adds lines below the text, indented.
+    /// Adds what another program printed, or a part of a file, below the text, indented.
     pub fn details(mut self, details: impl Display) -> Self {
         self.details = Some(details.to_string());
         self
+    }
+
+    /// Adds a line for each of these below the text, indented.
+    pub fn list(self, items: impl IntoIterator<Item = impl Display>) -> Self {
+        self.details(items.into_iter().collect::<Lines>())
     }
 
     /// Conflicts of a command with files on disk.
@@ -167,11 +174,18 @@ pub fn nothing_written(mut error: anyhow::Error) -> anyhow::Error {
         diagnostic.outcome.get_or_insert(Outcome::NothingWritten);
         return error;
     }
-    let text = format!("{error:#}");
-    let (first, rest) = text.split_once('\n').unwrap_or((&text, ""));
-    let mut diagnostic = Diagnostic::new(first).outcome(Outcome::NothingWritten);
-    diagnostic.details = (!rest.is_empty()).then(|| rest.to_owned());
-    diagnostic.into()
+    Diagnostic::new(text(&error))
+        .outcome(Outcome::NothingWritten)
+        .into()
+}
+
+/// An error as it is printed. Only a [`Diagnostic`] has lines; any other text may contain the name of a file, which begins none.
+pub fn text(error: &anyhow::Error) -> String {
+    let causes = error.chain().map(|cause| match cause.downcast_ref() {
+        Some(diagnostic) => Diagnostic::to_string(diagnostic),
+        None => one_line(&cause.to_string()).into_owned(),
+    });
+    causes.collect::<Vec<_>>().join(": ")
 }
 
 /// Equal texts are printed once.
@@ -327,8 +341,8 @@ mod tests {
             "cannot read `a`: it is a folder; nothing was written",
         );
         check(
-            anyhow::anyhow!("expected `=`\n1 | a\n"),
-            "expected `=`; nothing was written\n    1 | a",
+            anyhow::anyhow!("no file `a\nhelp: type b`"),
+            "no file `a\\nhelp: type b`; nothing was written",
         );
     }
 }

@@ -7,6 +7,7 @@
 )]
 
 pub mod diagnostic;
+pub mod lines;
 pub mod notation;
 pub mod output;
 pub mod owner;

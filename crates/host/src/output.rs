@@ -2,7 +2,6 @@
 //!
 //! A closed pipe does not stop a command: a reader such as `head -1` may have read enough, but the command still completes.
 
-use std::borrow::Cow;
 use std::env;
 use std::fmt::Display;
 use std::io::{self, ErrorKind, IsTerminal as _, Stderr, Write as _};
@@ -12,34 +11,37 @@ use anyhow::Context as _;
 use rustix::process::getpgrp;
 use rustix::termios::tcgetpgrp;
 
+use crate::diagnostic::{self, Problem};
+use crate::lines::{Lines, one_line, visible};
 use crate::signals::Stop;
 
 /// Prints a line for people.
 pub fn message(line: impl Display) {
-    text(&format!("{line}\n"));
+    print(&format!("{}\n", one_line(&line.to_string())));
 }
 
-/// Prints text for people unchanged, in one call: standard error has no buffer, and each part would be a system call.
-pub fn text(text: &str) {
-    bytes(Origin::Kbr, escaped(text).as_bytes());
+/// Prints lines for people, in one call: standard error has no buffer, and each line would be a system call.
+pub fn lines(lines: &Lines) {
+    print(&lines.to_string());
 }
 
-/// The text without control characters, which move the cursor or change the title of a terminal: the names and lines in it may come from
-/// a stranger's project.
-fn escaped(text: &str) -> Cow<'_, str> {
-    let moves = |c: char| c.is_control() && c != '\n' && c != '\t';
-    if !text.contains(moves) {
-        return text.into();
-    }
-    let mut escaped = String::with_capacity(text.len());
-    for c in text.chars() {
-        if moves(c) {
-            escaped.extend(c.escape_debug());
-        } else {
-            escaped.push(c);
-        }
-    }
-    escaped.into()
+/// Prints a question, and stays on its line.
+pub fn question(question: impl Display) {
+    print(&one_line(&question.to_string()));
+}
+
+/// Prints a `note` or a `warning`, with its helps below it.
+pub fn problem(kind: &'static str, problem: &Problem) {
+    print(&format!("{kind}: {problem}\n"));
+}
+
+/// Prints why something failed: an `error`, or a `warning` if the command goes on.
+pub fn failure(kind: &'static str, error: &anyhow::Error) {
+    print(&format!("{kind}: {}\n", diagnostic::text(error)));
+}
+
+fn print(text: &str) {
+    bytes(Origin::Kbr, visible(text).as_bytes());
 }
 
 /// Prints data for programs, unchanged unless it goes to a terminal.
@@ -49,7 +51,7 @@ fn escaped(text: &str) -> Cow<'_, str> {
 pub fn data(text: &str) -> anyhow::Result<()> {
     let mut out = io::stdout().lock();
     let text = if out.is_terminal() {
-        escaped(text)
+        visible(text)
     } else {
         text.into()
     };
@@ -132,21 +134,4 @@ fn bytes(origin: Origin, bytes: &[u8]) {
     }
     // An error on standard error cannot be reported anywhere.
     io::stderr().write_all(bytes).ok();
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn control_characters_are_shown_as_escapes() {
-        for (text, expected) in [
-            ("a\tb\nä", "a\tb\nä"),
-            ("\x1b[2J\x07", "\\u{1b}[2J\\u{7}"),
-            ("a\r\n", "a\\r\n"),
-            ("\u{9b}2J\x7f\0", "\\u{9b}2J\\u{7f}\\0"),
-        ] {
-            assert_eq!(escaped(text), expected);
-        }
-    }
 }

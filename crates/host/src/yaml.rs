@@ -90,16 +90,23 @@ impl Budget {
 ///
 /// # Errors
 /// As [`Budget::documents`].
-pub fn documents<T: DeserializeOwned>(text: &str) -> Result<Vec<T>, Error> {
-    Budget::default().documents(text)
+pub fn documents<T: DeserializeOwned>(text: &str) -> anyhow::Result<Vec<T>> {
+    Budget::default().documents(text).map_err(|it| first(&it))
 }
 
 /// The only document of the only text that a command reads.
 ///
 /// # Errors
 /// As [`Budget::document`].
-pub fn document<T: DeserializeOwned>(text: &str) -> Result<T, Error> {
-    Budget::default().document(text)
+pub fn document<T: DeserializeOwned>(text: &str) -> anyhow::Result<T> {
+    Budget::default().document(text).map_err(|it| first(&it))
+}
+
+/// What the parser says, without the part of the file that it shows.
+fn first(error: &Error) -> anyhow::Error {
+    let text = error.to_string();
+    let first = text.lines().next().unwrap_or_default();
+    anyhow::Error::msg(first.trim_start_matches("error: ").to_owned())
 }
 
 #[cfg(test)]

@@ -76,7 +76,7 @@ pub fn compare(root: &Path, source: &Source) -> anyhow::Result<Comparison> {
         ..Options::default()
     };
     if let Some(warning) = recover(root, options.read_only)? {
-        output::message(format_args!("warning: {warning}"));
+        output::problem("warning", &warning);
     }
     let project = &workdir::load(root)?;
     let packages = packages::packages(root)?;

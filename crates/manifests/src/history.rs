@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::crd::Crd;
 use super::problem::Problem;
+use kbr_host::lines::Lines;
 use kbr_scaffold::project::Project;
 use kbr_scaffold::resource::Resource;
 
@@ -90,14 +91,12 @@ fn compare(name: &str, known: &[&Resource], crd: &Crd) -> Option<Problem> {
     .into_iter()
     .filter(|(_, project, types)| project != types)
     .map(|(what, project, types)| {
-        format!("\n    {what}: `{project}` in PROJECT, `{types}` in the types")
+        format!("  {what}: `{project}` in PROJECT, `{types}` in the types")
     })
     .collect();
     (!differences.is_empty()).then(|| {
-        Problem::new(format!(
-            "PROJECT and the types disagree about {name}{}",
-            differences.concat()
-        ))
-        .help(HELP)
+        Problem::new(format!("PROJECT and the types disagree about {name}"))
+            .below(differences.iter().collect::<Lines>())
+            .help(HELP)
     })
 }

@@ -132,7 +132,7 @@ fn generator_of(packages: &[Package]) -> Option<&str> {
 fn recover(root: &Path, read_only: bool) -> anyhow::Result<Option<Problem>> {
     suspended::check(root)?;
     match commit::unfinished(root)? {
-        Some(state) if read_only => Ok(Some(Problem::new(state))),
+        Some(state) if read_only => Ok(Some(state)),
         Some(_) => {
             drop(commit::lock(root)?);
             Ok(None)
@@ -229,7 +229,9 @@ fn definitions(
     match printed {
         Ok(printed) => crd::merge(&printed, map, problems),
         Err(error) => {
-            problems.push(Problem::new(format!("{error:#}")));
+            let text = kbr_host::diagnostic::text(&error);
+            let (first, rest) = text.split_once('\n').unwrap_or((&text, ""));
+            problems.push(Problem::new(first).below(rest));
             if error.is::<packages::Failed>() {
                 problems.extend(lint::panics(map));
             }

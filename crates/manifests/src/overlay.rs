@@ -3,7 +3,8 @@
 use std::path::Path;
 use std::process::Command;
 
-use anyhow::{Context, bail};
+use anyhow::Context;
+use kbr_host::diagnostic::Diagnostic;
 use serde_json::Value;
 
 /// The overlay that `make deploy` deploys.
@@ -20,9 +21,11 @@ pub fn render(mut kubectl: Command, root: &Path, folder: &str) -> anyhow::Result
     let rendered = rendered.context("cannot run kubectl")?;
     if !rendered.status.success() {
         let text = [rendered.stdout, rendered.stderr].concat();
-        let text = String::from_utf8_lossy(&text);
-        let lines: String = text.lines().flat_map(|line| ["  ", line, "\n"]).collect();
-        bail!("`kubectl kustomize {folder}` fails:\n{lines}");
+        return Err(
+            Diagnostic::new(format_args!("`kubectl kustomize {folder}` fails:"))
+                .details(String::from_utf8_lossy(&text))
+                .into(),
+        );
     }
     let objects = kbr_host::yaml::documents(&String::from_utf8_lossy(&rendered.stdout));
     objects.with_context(|| format!("`{folder}` does not render YAML"))

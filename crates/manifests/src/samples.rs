@@ -53,7 +53,9 @@ pub fn check(root: &Path, crds: &[Crd], warnings: &mut Vec<Problem>) -> anyhow::
 fn validate(crds: &[Crd], path: &str, text: &str) -> Vec<Problem> {
     let documents = match Document::all(text) {
         Ok(documents) => documents,
-        Err(error) => return vec![Problem::new(format!("is not YAML: {error}")).at(path)],
+        Err(error) => {
+            return vec![Problem::new(format!("is not YAML: {error}")).at(path)];
+        }
     };
     documents
         .iter()

@@ -8,6 +8,7 @@ mod webhooks;
 use std::collections::BTreeSet;
 use std::fmt;
 
+use kbr_host::lines::one_line;
 use serde_json::Value;
 
 /// How bad it is.
@@ -56,9 +57,9 @@ impl fmt::Display for Line {
             Level::Note => "note",
             Level::Wrong => "wrong",
         };
-        writeln!(f, "{level:>5}  {}", self.text)?;
+        writeln!(f, "{level:>5}  {}", one_line(&self.text))?;
         match &self.help {
-            Some(help) => writeln!(f, "       {help}"),
+            Some(help) => writeln!(f, "       {}", one_line(help)),
             None => Ok(()),
         }
     }

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::crd::Crd;
 use super::problem::Problem;
+use kbr_host::lines::Lines;
 
 /// Whether a comment allows the field of a version (first) at a path (second) to differ from the other versions.
 pub type Allowed<'a> = dyn Fn(&str, &str) -> bool + 'a;
@@ -29,7 +30,7 @@ pub fn lost_fields(
         .iter()
         .filter(|version| version["served"] == json!(true));
     let others: Vec<&Value> = served.filter(|version| *version != stored).collect();
-    let lost: String = others
+    let lost: Vec<String> = others
         .iter()
         .flat_map(|other| differences(stored, other, allowed))
         .collect();
@@ -37,7 +38,7 @@ pub fn lost_fields(
         return None;
     }
     let text = format!(
-        "versions of `{}` of group `{}` differ, but nothing converts them{lost}",
+        "versions of `{}` of group `{}` differ, but nothing converts them",
         crd.kind, crd.group
     );
     let again = match hub {
@@ -60,10 +61,11 @@ pub fn lost_fields(
         crd.kind,
         spokes.join(",")
     );
-    Some(Problem::new(text).help(help))
+    let lost: Lines = lost.iter().collect();
+    Some(Problem::new(text).below(lost).help(help))
 }
 
-/// One line for each difference, with a leading line feed.
+/// One line for each difference.
 fn differences(stored: &Value, other: &Value, allowed: &Allowed) -> Vec<String> {
     let [new, old] = [stored, other].map(|version| version["name"].as_str().unwrap_or_default());
     let [here, there] =
@@ -74,11 +76,11 @@ fn differences(stored: &Value, other: &Value, allowed: &Allowed) -> Vec<String> 
         match there.get(path) {
             Some(same) if same == kind => {}
             Some(theirs) => lines.push(format!(
-                "\n    `{path}`: `{kind}` in `{new}`, `{theirs}` in `{old}`"
+                "  `{path}`: `{kind}` in `{new}`, `{theirs}` in `{old}`"
             )),
             None if parent_is_in(path, &there) => {
                 lines.push(format!(
-                    "\n    `{path}` is not in `{old}`: lost when an object is written in that version"
+                    "  `{path}` is not in `{old}`: lost when an object is written in that version"
                 ));
             }
             None => {}
@@ -88,9 +90,10 @@ fn differences(stored: &Value, other: &Value, allowed: &Allowed) -> Vec<String> 
         .keys()
         .filter(|path| !here.contains_key(*path) && parent_is_in(path, &here))
         .filter(|path| reported(path));
-    lines.extend(only_there.map(|path| {
-        format!("\n    `{path}` is not in `{new}`, the storage version: never stored")
-    }));
+    lines
+        .extend(only_there.map(|path| {
+            format!("  `{path}` is not in `{new}`, the storage version: never stored")
+        }));
     lines
 }
 

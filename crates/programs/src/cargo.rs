@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 use serde::Deserialize;
 
 use crate::run;
+use kbr_host::diagnostic::Diagnostic;
 use kbr_host::{output, regular};
 
 /// A target of a package, in cargo's messages.
@@ -100,7 +101,7 @@ pub fn check(root: &Path) -> anyhow::Result<Checked> {
     let mut shown = BTreeSet::new();
     for text in findings.iter().filter_map(|it| it.rendered.as_ref()) {
         if shown.insert(text) {
-            output::text(text);
+            output::lines(&text.lines().collect());
         }
     }
     Ok(Checked {
@@ -112,7 +113,11 @@ pub fn check(root: &Path) -> anyhow::Result<Checked> {
 fn run(root: &Path, arguments: &[&str]) -> anyhow::Result<Output> {
     let mut cargo = Command::new("cargo");
     cargo.args(arguments).current_dir(root).stdin(Stdio::null());
-    run::run(&mut cargo).context("cannot run `cargo`\nhelp: install Rust, see https://rustup.rs")
+    run::run(&mut cargo).map_err(|error| {
+        Diagnostic::new(format_args!("cannot run `cargo`: {error}"))
+            .help("install Rust, see https://rustup.rs")
+            .into()
+    })
 }
 
 /// Builds `binaries` of the workspace at `root`; returns their paths as reported by cargo, in the same order.

@@ -31,6 +31,7 @@ use kbr_host::diagnostic::{Diagnostic, Outcome, Problem};
 pub use lock::Lock;
 pub use suspended::Suspended;
 
+use kbr_host::lines::Lines;
 use paths::{BEFORE, COMMIT, DRAFT, FOLDER, STAGED, UNDO, copy_before, staged};
 use record::Record;
 
@@ -89,17 +90,16 @@ pub fn lock_suspended(root: &Path) -> anyhow::Result<Lock> {
 ///
 /// # Errors
 /// The record cannot be read, or is not kbr's own.
-pub fn unfinished(root: &Path) -> anyhow::Result<Option<String>> {
+pub fn unfinished(root: &Path) -> anyhow::Result<Option<Problem>> {
     if !folder::check(root)? {
         return Ok(None);
     }
     for (path, what) in [(UNDO, "reverts"), (COMMIT, "finishes")] {
         if let Some(record) = Record::load(root, path)? {
             let cause = "a kbr command was interrupted here, or is still running";
-            return Ok(Some(format!(
-                "{cause}; the next kbr command that writes {what} its changes to:{}",
-                record.list()
-            )));
+            let text = format!("{cause}; the next kbr command that writes {what} its changes to:");
+            let paths: Lines = record.shown().collect();
+            return Ok(Some(Problem::new(text).below(paths)));
         }
     }
     Ok(None)

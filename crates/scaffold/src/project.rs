@@ -19,8 +19,10 @@ use crate::resource::controller::Controller;
 use crate::resource::target::Target;
 use crate::resource::webhook::Webhook;
 use crate::scaffold::LAYOUT;
+use crate::tables;
 use crate::vars::Vars;
 use kbr_host::diagnostic::Diagnostic;
+use kbr_host::lines::Lines;
 use kbr_host::notation::Version;
 
 pub use table::Table;
@@ -208,7 +210,7 @@ pub fn parse(text: &str) -> anyhow::Result<Project> {
             let help = "run `kbr init` in another folder";
             return Err(Diagnostic::new(text).help(help).into());
         }
-        Err(error) => return Err(broken(&error).into()),
+        Err(error) => return Err(broken(&tables::shown(&error)).into()),
     };
     // Checked before the rest is parsed, which a newer kbr may have changed.
     let key = |key: &str| parsed.get_ref().get(key)?.get_ref().as_str();
@@ -240,7 +242,7 @@ pub fn parse(text: &str) -> anyhow::Result<Project> {
     };
     match &check::problems(&project)[..] {
         [] => Ok(project),
-        problems => Err(broken(&problems.join("\n")).into()),
+        problems => Err(broken(&problems.iter().collect::<Lines>()).into()),
     }
 }
 
@@ -251,7 +253,7 @@ fn deserialized<T: DeserializeOwned>(
     T::deserialize(Deserializer::from(parsed))
         // Only an error about the text shows the line.
         .or_else(|_| toml::from_str(text))
-        .map_err(|error| broken(&error))
+        .map_err(|error| broken(&tables::shown(&error)))
 }
 
 impl Tables {

@@ -12,6 +12,8 @@ use std::ops::Range;
 use toml_parser::parser::{Event, EventKind, RecursionGuard, parse_document};
 use toml_parser::{Source, Span};
 
+use kbr_host::lines::Lines;
+
 pub use items::items;
 
 /// The deepest value that is read, as in the crate `toml`.
@@ -70,6 +72,13 @@ pub fn tables(text: &str) -> Vec<Table> {
     parse_document(&tokens, &mut guard, &mut ());
     reader.end_table();
     reader.done
+}
+
+/// What the parser says: the line of the file, and the message, which may contain the name of a key.
+pub fn shown(error: &toml::de::Error) -> Lines {
+    let (text, message) = (error.to_string(), error.message());
+    let place = text.trim_end().strip_suffix(message).unwrap_or_default();
+    place.lines().chain([message]).collect()
 }
 
 /// The whole lines around `range`, with the last line feed.

@@ -1,6 +1,7 @@
 //! The flags that select an existing kind for a controller or a webhook, and the notes about its crate.
 
 use super::super::kind::KindArgs;
+use kbr_host::lines::Lines;
 use kbr_scaffold::existing::{Added, Wanted};
 
 /// The flags that select a kind, and describe one of another crate.
@@ -47,22 +48,20 @@ impl ExistingArgs {
 }
 
 /// What a new crate requires: network access once, and a line in the Dockerfile.
-pub fn notes(added: &Added) -> String {
+pub fn notes(added: &Added) -> Lines {
     let Added { line, folder } = added;
+    let lock = format!("note: `Cargo.lock` lacks `{line}`: the next cargo command adds it");
     let Some(folder) = folder else {
-        return format!(
-            "note: `Cargo.lock` lacks `{line}`: the next cargo command adds it and needs the network\n"
-        );
+        return Lines::from_iter([lock + " and needs the network"]);
     };
-    let lock = format!("note: `Cargo.lock` lacks `{line}`: the next cargo command adds it\n");
     let image = if folder.starts_with("..") || folder.starts_with('/') {
         format!(
-            "note: `make docker-build` copies only the project's folder: first move the crate `{folder}` into it\n"
+            "note: `make docker-build` copies only the project's folder: first move the crate `{folder}` into it"
         )
     } else {
         format!(
-            "note: the image needs the crate too: add `COPY {folder} {folder}` to `Dockerfile`, below `COPY third_party third_party`\n"
+            "note: the image needs the crate too: add `COPY {folder} {folder}` to `Dockerfile`, below `COPY third_party third_party`"
         )
     };
-    lock + &image
+    Lines::from_iter([lock, image])
 }

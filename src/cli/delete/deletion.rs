@@ -1,10 +1,10 @@
 //! A deletion: the project before, and what becomes of each of its tables.
 
 use std::collections::BTreeSet;
-use std::fmt::Write as _;
 use std::path::Path;
 
 use crate::embedded;
+use kbr_host::lines::Lines;
 use kbr_manifests::files_of_kind;
 use kbr_scaffold::blueprint::{self, Blueprint, Source};
 use kbr_scaffold::changes::removal::{self, Removal, Removed};
@@ -96,25 +96,24 @@ impl Deletion {
     }
 
     /// Consequences in the project that the user might not expect.
-    pub fn notes(&self) -> String {
-        let mut text = String::new();
+    pub fn notes(&self) -> Lines {
+        let mut text = Lines::default();
         let lines = |project: &Project| -> BTreeSet<String> {
             let lines = project.targets().filter_map(|it| it.dependency.clone());
             lines.filter(|line| !line.is_empty()).collect()
         };
         let after = self.after();
         if !lines(&self.before).is_subset(&lines(&after)) {
-            text += "note: the next cargo command removes unused packages from `Cargo.lock`\n";
+            text.add("note: the next cargo command removes unused packages from `Cargo.lock`");
         }
         for hub in self.before.webhooks().filter(|it| !it.spokes.is_empty()) {
             let target = &hub.target;
             let versions = after.versions(target).count();
             if versions > 1 && after.hub(&target.full_group, &target.kind).is_none() {
-                let _ = writeln!(
-                    text,
+                text.add(format_args!(
                     "note: nothing converts the versions of `{}` now: keep their fields equal",
                     target.kind
-                );
+                ));
                 break;
             }
         }

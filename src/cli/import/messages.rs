@@ -1,9 +1,9 @@
 //! What `kbr import` says.
 
-use std::fmt::Write as _;
 use std::path::Path;
 
 use super::{Args, Imported, unclaimed};
+use kbr_host::lines::Lines;
 use kbr_scaffold::golang::{Found, GoResource, carried};
 
 /// What is taken over, in numbers.
@@ -18,14 +18,14 @@ pub fn summary(imported: &Imported) -> String {
         count(project.controllers().count(), "controller"),
         count(project.webhooks().count(), "webhook"),
     ];
-    format!("imported {}: {}\n", project.head.name, found.join(", "))
+    format!("imported {}: {}", project.head.name, found.join(", "))
 }
 
 /// What is not taken over, and where it belongs.
-pub fn notes(found: &Found, imported: &Imported) -> String {
+pub fn notes(found: &Found, imported: &Imported) -> Lines {
     let mut text = imported.types.clone();
     let mut note = |line: String| {
-        let _ = writeln!(text, "note: {line}");
+        text.add(format_args!("note: {line}"));
     };
     for resource in &imported.external {
         note(external(resource));
@@ -102,21 +102,24 @@ fn place(path: &str) -> &'static str {
 }
 
 /// What to do next.
-pub fn next_steps(args: &Args, imported: &Imported) -> String {
-    let mut text = "next:\n".to_owned();
+pub fn next_steps(args: &Args, imported: &Imported) -> Lines {
+    let mut text = Lines::from("next:\n");
     if args.directory != Path::new(".") {
-        let _ = writeln!(text, "  cd {}", args.directory.display());
+        text.add(format_args!("  cd {}", args.directory.display()));
     }
-    text += "  make manifests\n";
+    text.add("  make manifests");
     for (path, go) in &imported.controllers {
         match go {
             Some(go) => {
-                let _ = writeln!(text, "  port {path}, which has {go} as a comment");
+                text.add(format_args!("  port {path}, which has {go} as a comment"));
             }
             None => {
-                let _ = writeln!(text, "  edit {path}: no reconciler was found for it");
+                text.add(format_args!(
+                    "  edit {path}: no reconciler was found for it"
+                ));
             }
         }
     }
-    text + "  make test\n"
+    text.add("  make test");
+    text
 }

@@ -85,7 +85,8 @@ fn succeeded<T>(command: &str, result: &anyhow::Result<T>) -> bool {
 }
 
 fn failed(command: &str, error: &anyhow::Error) {
+    output::failure("warning", error);
     output::message(format_args!(
-        "warning: {error:#}\n    help: the upgrade itself is complete; fix this, then run `{command}`"
+        "    help: the upgrade itself is complete; fix this, then run `{command}`"
     ));
 }

@@ -25,14 +25,14 @@ pub fn resume(root: &Path, args: &Args) -> anyhow::Result<ExitCode> {
     let left = unresolved(root, &upgrade)?;
     if !left.is_empty() {
         return Err(Diagnostic::new("unresolved conflicts")
-            .details(left.join("\n"))
+            .list(left)
             .help("keep the lines that you want, remove the markers, and run `kbr upgrade --continue` again")
             .into());
     }
     if let Some(repository) = Repository::find_if_usable(root)
         && let Err(error) = repository.resolve(&upgrade.unresolved)
     {
-        output::message(format_args!("warning: {error:#}"));
+        output::failure("warning", &error);
     }
     let notes = prepare::notes(root, &project, span(&upgrade))?;
     suspended::end(&lock)?;
@@ -75,7 +75,7 @@ pub fn abort(root: &Path) -> anyhow::Result<ExitCode> {
     if let Some(repository) = Repository::find_if_usable(root) {
         let paths = upgrade.unresolved.iter().map(String::as_str);
         if let Err(error) = repository.replace(paths, &upgrade.index) {
-            output::message(format_args!("warning: {error:#}"));
+            output::failure("warning", &error);
         }
     }
     let copies: Vec<&Path> = abort

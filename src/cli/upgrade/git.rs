@@ -59,7 +59,7 @@ impl Repository {
     /// The same for a command that can do without: a repository that cannot be used is a warning.
     pub fn find_if_usable(root: &Path) -> Option<Self> {
         Self::find(root).unwrap_or_else(|error| {
-            output::message(format_args!("warning: upgrading without git: {error:#}"));
+            output::failure("warning", &error.context("upgrading without git"));
             None
         })
     }

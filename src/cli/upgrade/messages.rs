@@ -4,6 +4,8 @@ use serde_json::json;
 
 use super::super::report::{self, Format};
 use super::prepare::Prepared;
+use kbr_host::diagnostic::Diagnostic;
+use kbr_host::lines::Lines;
 use kbr_host::output;
 use kbr_scaffold::changes::{Change, Verb};
 use kbr_scaffold::project::KBR;
@@ -40,45 +42,39 @@ pub fn changes(prepared: &Prepared) {
     if plan.unmerged.is_empty() {
         return;
     }
-    output::message(format_args!(
-        "\nyou and kbr {KBR} changed the same lines; kept yours. kbr's changes since {}:",
-        prepared.from
+    let from = &prepared.from;
+    let mut text = Lines::from("\n");
+    text.add(format_args!(
+        "you and kbr {KBR} changed the same lines; kept yours. kbr's changes since {from}:"
     ));
     for unmerged in &plan.unmerged {
         let mut lines = unmerged.diff.lines();
-        let shown: Vec<&str> = lines.by_ref().take(SHOWN).collect();
-        let rest = match lines.count() {
-            0 => String::new(),
-            more => format!(
-                "… and {more} more lines: see `kbr upgrade --diff {}..{KBR}`\n",
-                prepared.from
-            ),
-        };
-        output::text(&format!(
-            "\n{}\n{}\n{rest}",
-            unmerged.path,
-            shown.join("\n")
-        ));
+        text.extend(["", &unmerged.path]);
+        text.extend(lines.by_ref().take(SHOWN));
+        match lines.count() {
+            0 => {}
+            more => text.add(format_args!(
+                "… and {more} more lines: see `kbr upgrade --diff {from}..{KBR}`"
+            )),
+        }
     }
+    output::lines(&text);
 }
 
 /// Prints what to do about the conflicts.
 pub fn conflicts(prepared: &Prepared, is_marked: bool) {
-    let files: Vec<String> = prepared
-        .plan
-        .conflicts
-        .iter()
-        .map(|conflict| format!("\n  {}", conflict.path))
-        .collect();
     let tool = if is_marked {
         ", or with `git mergetool`"
     } else {
         ""
     };
-    output::message(format_args!(
-        "\nresolve the conflicts in your editor{tool}:{}\nthen:\n  kbr upgrade --continue\nor undo the upgrade:\n  kbr upgrade --abort",
-        files.concat()
-    ));
+    let mut text = Lines::from("\n");
+    text.add(format_args!("resolve the conflicts in your editor{tool}:"));
+    text.extend(prepared.conflicting().map(|path| format!("  {path}")));
+    text += &Lines::from(
+        "then:\n  kbr upgrade --continue\nor undo the upgrade:\n  kbr upgrade --abort\n",
+    );
+    output::lines(&text);
     notes(&prepared.notes);
 }
 
@@ -87,10 +83,13 @@ pub fn notes(notes: &[Note]) {
     if notes.is_empty() {
         return;
     }
-    output::message(format_args!("\nleft for you to do:"));
-    for note in notes {
-        output::message(format_args!("  {}: {}", note.place, note.text));
-    }
+    let mut text = Lines::from("\nleft for you to do:\n");
+    text.extend(
+        notes
+            .iter()
+            .map(|it| format!("  {}: {}", it.place, it.text)),
+    );
+    output::lines(&text);
 }
 
 /// Prints the result of a dry run on stdout: the difference of each file, the library's left out.
@@ -154,10 +153,12 @@ pub fn check(prepared: &Prepared, format: Format, is_current: bool) -> anyhow::R
             .filter(|change| change.verb == verb)
             .count()
     };
-    output::message(format_args!(
-        "error: PROJECT says kbr {}, but this is kbr {KBR}; conflicts: {}\nhelp: run `kbr upgrade`",
+    let text = format!(
+        "PROJECT says kbr {}, but this is kbr {KBR}; conflicts: {}",
         prepared.from,
         count(Verb::Conflict)
-    ));
+    );
+    let stale = Diagnostic::new(text).help("run `kbr upgrade`");
+    output::failure("error", &stale.into());
     Ok(())
 }

@@ -2,6 +2,8 @@
 
 use std::fmt::{self, Display};
 
+use crate::lines::one_line;
+
 /// One problem.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
@@ -17,7 +19,7 @@ impl Problem {
     /// `text` is a sentence in lower case, without a full stop.
     pub fn new(text: impl Display) -> Self {
         Problem {
-            text: text.to_string(),
+            text: one_line(&text.to_string()).into_owned(),
             helps: Vec::new(),
             id: None,
         }
@@ -25,13 +27,22 @@ impl Problem {
 
     /// Puts the location first: `src/main.rs:12`.
     pub fn at(mut self, place: &str) -> Self {
-        self.text = format!("`{place}`: {}", self.text);
+        self.text = format!("`{}`: {}", one_line(place), self.text);
         self
     }
 
     /// Adds how to fix it, in the same form.
     pub fn help(mut self, help: impl Display) -> Self {
-        self.helps.push(help.to_string());
+        self.helps.push(one_line(&help.to_string()).into_owned());
+        self
+    }
+
+    /// Adds lines of a file or of another program, indented, below what was added last.
+    pub fn below(mut self, lines: impl Display) -> Self {
+        let last = self.helps.last_mut().unwrap_or(&mut self.text);
+        for line in lines.to_string().trim_end().lines() {
+            last.extend(["\n  ", line]);
+        }
         self
     }
 
@@ -56,7 +67,7 @@ impl Problem {
 
     /// Prefixes the text with what failed because of it: `cannot finish the commit`.
     pub fn context(mut self, context: impl Display) -> Self {
-        self.text = format!("{context}: {}", self.text);
+        self.text = format!("{}: {}", one_line(&context.to_string()), self.text);
         self
     }
 

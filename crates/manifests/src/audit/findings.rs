@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use super::access::{Access, arguments};
 use super::granted::Permission;
 use super::usage::{Denial, Usage};
+use kbr_host::lines::one_line;
 
 /// The comparison of permissions and requests.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,7 +62,7 @@ fn section(text: &mut String, heading: &str, lines: &[String]) {
     }
     let _ = writeln!(text, "{heading}:");
     for line in lines {
-        let _ = writeln!(text, "  {line}");
+        let _ = writeln!(text, "  {}", one_line(line));
     }
     text.push('\n');
 }

@@ -17,7 +17,7 @@ impl Document {
     ///
     /// # Errors
     /// The text is not valid YAML.
-    pub fn all(text: &str) -> Result<Vec<Self>, serde_saphyr::Error> {
+    pub fn all(text: &str) -> anyhow::Result<Vec<Self>> {
         let roots: Vec<Spanned<Node>> = kbr_host::yaml::documents(text)?;
         let document = |root: Spanned<Node>| {
             let mut lines = vec![(String::new(), root.referenced.line())];

@@ -5,6 +5,7 @@ use std::fmt;
 use crate::edit;
 use crate::scaffold::{MarkerLocation, Neighbour};
 use kbr_host::diagnostic::Problem;
+use kbr_host::lines::Lines;
 
 /// The number of lines that an error shows for a marker.
 const SHOWN: usize = 4;
@@ -93,12 +94,11 @@ pub fn unmarked(path: &str, marker: &str, number: usize, line: &str) -> Problem 
 
 /// `markers` are the markers for which there are lines.
 pub fn missing_file<'a>(path: &str, markers: impl Iterator<Item = &'a str>) -> Problem {
-    let mut help =
+    let help =
         format!("restore `{path}` (`git checkout -- {path}`), or create it with these markers:");
-    for marker in markers {
-        help.extend(["\n    ", &edit::marker_line(path, marker)]);
-    }
+    let markers = markers.map(|marker| format!("  {}", edit::marker_line(path, marker)));
     conflict(path, "is missing, but kbr must insert lines into it", help)
+        .below(markers.collect::<Lines>())
 }
 
 /// `found` holds the line numbers of the marker in `text`, `place` where it belongs, and `lines` the lines to insert above it.
@@ -116,36 +116,35 @@ pub fn marker(
             || "where these lines belong".to_owned(),
             ToString::to_string,
         );
-        let help =
-            format!("add this line to `{path}`, {place}:\n    {line}\n  kbr inserts above it:");
+        let help = format!("add this line to `{path}`, {place}:");
+        let mut below = Lines::default();
+        below.add(format_args!("  {line}"));
+        below.add("kbr inserts above it:");
         // A few lines show where they belong; all of them may be a hundred.
-        let shown = lines.lines().take(SHOWN);
-        let mut help = shown.fold(help, |help, line| help + "\n    " + line);
-        let rest = match lines.lines().count().saturating_sub(SHOWN) {
-            0 => String::new(),
-            1 => "\n    … and one more line".to_owned(),
-            more => format!("\n    … and {more} more lines"),
-        };
-        help.push_str(&rest);
+        below.extend(lines.lines().take(SHOWN).map(|line| format!("  {line}")));
+        match lines.lines().count().saturating_sub(SHOWN) {
+            0 => {}
+            1 => below.add("  … and one more line"),
+            more => below.add(format_args!("  … and {more} more lines")),
+        }
         let hidden = edit::hidden(path, text, marker)
             .map(|(number, why)| format!(": the one in line {number} is in {why}"));
         let hidden = hidden.unwrap_or_default();
         let what = format!("has no marker `+kbr:scaffold:{marker}`{hidden}");
-        return conflict(path, what, help);
+        return conflict(path, what, help).below(below);
     }
     let numbers = found
         .iter()
         .map(ToString::to_string)
         .collect::<Vec<_>>()
         .join(" and ");
-    let help = format!(
-        "keep only one of the lines {numbers} of `{path}`; kbr inserts above it:\n    {line}"
-    );
+    let help = format!("keep only one of the lines {numbers} of `{path}`; kbr inserts above it:");
     conflict(
         path,
         format_args!("has the marker `+kbr:scaffold:{marker}` in lines {numbers}"),
         help,
     )
+    .below(format_args!("  {line}"))
 }
 
 /// A marker that was moved to the line `number` of `text`, out of a function or into one.
@@ -175,8 +174,9 @@ pub fn misplaced(
     conflict(
         path,
         format_args!("has the marker `+kbr:scaffold:{marker}` in line {number}, {where_it_is}"),
-        format!("move this line of `{path}`, {form}, {place}:\n    {line}"),
+        format!("move this line of `{path}`, {form}, {place}:"),
     )
+    .below(format_args!("  {line}"))
 }
 
 pub fn not_utf8(path: &str) -> Problem {
@@ -195,20 +195,18 @@ pub fn other_table(path: &str, marker: &str, number: usize, table: &str) -> Prob
         format_args!(
             "has the marker `+kbr:scaffold:{marker}` in line {number}, outside of the table `[{table}]`"
         ),
-        format!(
-            "move this line of `{path}` to the end of `[{table}]`, above the next table:\n    {line}"
-        ),
+        format!("move this line of `{path}` to the end of `[{table}]`, above the next table:"),
     )
+    .below(format_args!("  {line}"))
 }
 
 /// A file that would no longer be valid in its `format`.
 pub fn broken(path: &str, format: &str, error: impl fmt::Display) -> Problem {
-    let error = error.to_string().trim_end().replace('\n', "\n    ");
-    conflict(
-        path,
-        format_args!("would not be valid {format}:\n    {error}"),
-        format!("fix `{path}`, or remove the clashing lines"),
-    )
+    let error = error.to_string();
+    let error: Lines = error.lines().map(|line| format!("  {line}")).collect();
+    Problem::new(format_args!("`{path}` would not be valid {format}:"))
+        .below(error)
+        .help(format!("fix `{path}`, or remove the clashing lines"))
 }
 
 pub fn no_project() -> Problem {

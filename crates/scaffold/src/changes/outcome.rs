@@ -7,6 +7,7 @@ use crate::blueprint::{Differing, Lines, WantedFile};
 use crate::edit;
 use crate::project::PROJECT;
 use crate::scaffold::Scaffolds;
+use crate::tables;
 use kbr_host::diagnostic::Problem;
 
 /// The change of a file whose current content is `before`.
@@ -138,7 +139,7 @@ pub(super) fn check_syntax(change: &Change) -> Result<(), Vec<Problem>> {
         "toml" => text().and_then(|text| {
             DeTable::parse(text)
                 .map(drop)
-                .map_err(|error| conflict::broken(&change.path, "TOML", error))
+                .map_err(|error| conflict::broken(&change.path, "TOML", tables::shown(&error)))
         }),
         "yaml" => text().and_then(|text| {
             kbr_host::yaml::documents::<serde_json::Value>(text)

@@ -13,6 +13,7 @@ use super::paths::FOLDER;
 
 use crate::changes::{self, Change, Found, Locator, Place};
 use crate::edited::sha256;
+use crate::tables;
 use kbr_host::diagnostic::{Diagnostic, Outcome, Problem};
 use kbr_host::regular;
 
@@ -88,8 +89,8 @@ impl Record {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             result => result.with_context(|| format!("cannot read `{path}`"))?,
         };
-        let record: Record =
-            toml::from_str(&text).map_err(|error| unknown_record(path).details(error))?;
+        let record: Record = toml::from_str(&text)
+            .map_err(|error| unknown_record(path).details(tables::shown(&error)))?;
         if record.format != FORMAT || !record.paths().all(changes::is_legal) {
             return Err(unknown_record(path).into());
         }
@@ -123,11 +124,9 @@ impl Record {
         all.map(String::as_str)
     }
 
-    /// The paths, each on a separate line after a line feed.
-    pub fn list(&self) -> String {
-        self.files.iter().fold(String::new(), |list, file| {
-            list + "\n  `" + &file.path + "`"
-        })
+    /// Each path, as a message shows it.
+    pub fn shown(&self) -> impl Iterator<Item = String> {
+        self.files.iter().map(|file| format!("`{}`", file.path))
     }
 }
 

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use kbr_host::diagnostic::{Outcome, Problem};
+use kbr_host::lines::Lines;
 use kbr_host::output;
 
 use super::paths::{BEFORE, COMMIT, DRAFT, STAGED, UNDO};
@@ -18,21 +19,24 @@ pub fn finish(root: &Path) -> anyhow::Result<()> {
     if let Some(record) = Record::load(root, UNDO)? {
         let result = replace::back(root, &record);
         end(root, UNDO, result, "revert")?;
-        output::message(format_args!(
-            "reverted the changes of a kbr command that was interrupted here:{}",
-            record.list()
-        ));
+        report("reverted", &record);
     }
     if let Some(record) = Record::load(root, COMMIT)? {
         let result = replace::forward(root, &record).and_then(|()| suspended::committed(root));
         end(root, COMMIT, result, "finish")?;
-        output::message(format_args!(
-            "finished the changes of a kbr command that was interrupted here:{}",
-            record.list()
-        ));
+        report("finished", &record);
     }
     clear(root);
     Ok(())
+}
+
+fn report(done: &str, record: &Record) {
+    let mut lines = Lines::default();
+    lines.add(format_args!(
+        "{done} the changes of a kbr command that was interrupted here:"
+    ));
+    lines.extend(record.shown().map(|path| format!("  {path}")));
+    output::lines(&lines);
 }
 
 fn end(root: &Path, record: &str, result: Result<(), Problem>, verb: &str) -> anyhow::Result<()> {

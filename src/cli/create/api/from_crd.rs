@@ -5,7 +5,6 @@ mod external;
 mod types_crate;
 
 use std::collections::BTreeSet;
-use std::fmt::Write as _;
 use std::path::Path;
 
 use anyhow::Context as _;
@@ -16,6 +15,7 @@ use super::controller;
 use crate::cli::prompt;
 use crate::cli::write::{self, Intent, Plan, Planned, Session};
 use kbr_host::diagnostic::{Diagnostic, Problems};
+use kbr_host::lines::Lines;
 use kbr_host::{output, regular};
 use kbr_scaffold::changes::Change;
 use kbr_scaffold::existing::{self, Found, Wanted};
@@ -105,17 +105,19 @@ pub fn external(
     let apis = versions(definition, project)?;
     let (files, mut text) = external::files(krate, &apis, definition, &session, project)?;
     let mut intent = Intent::tables(project);
-    let mut next = "next:\n  make test\n".to_owned();
+    let mut next = Lines::from("next:\n  make test\n");
     if let Some(stored) = apis.first() {
         let (target, added) = external::target(krate, stored, definition, &session, project)?;
         let flags = format!(
             "--external-crate {} --external-type {}",
             target.external_crate, target.type_path
         );
-        let _ = writeln!(text, "note: for webhooks and other controllers: {flags}");
+        text.add(format_args!(
+            "note: for webhooks and other controllers: {flags}"
+        ));
         if with_controller {
             let controller = add_controller(target, args, project, &mut intent)?;
-            next = format!("next:\n  edit {}\n  make test\n", controller.path());
+            next = edit(&controller);
             text += &external::notes(added.as_ref());
         }
     }
@@ -152,7 +154,7 @@ fn elsewhere(
     let Found { target, added } = existing::find(&wanted, project, session.root())?;
     let mut intent = Intent::tables(project);
     let controller = add_controller(target, args, project, &mut intent)?;
-    let next = format!("next:\n  edit {}\n  make test\n", controller.path());
+    let next = edit(&controller);
     let notes = external::notes(added.as_ref());
     session.plan(&intent, notes, next).map(Some)
 }
@@ -293,36 +295,41 @@ fn add_controller(
 }
 
 /// What the types do not say, and what is not in them.
-pub fn notes(definition: &Definition, types: &[Types]) -> String {
-    let mut text = String::new();
+pub fn notes(definition: &Definition, types: &[Types]) -> Lines {
+    let mut text = Lines::default();
     for types in types {
         let mut seen = BTreeSet::new();
         for Kept { path, what } in &types.kept {
             if seen.insert((path, what)) {
                 let path = if path.is_empty() { "the object" } else { path };
                 let version = &types.version;
-                let _ = writeln!(
-                    text,
+                text.add(format_args!(
                     "note: {version}: kept {what} of `{path}` as in the CRD: no Rust type says it"
-                );
+                ));
             }
         }
     }
     for note in &definition.left_out {
-        let _ = writeln!(text, "note: {note}");
+        text.add(format_args!("note: {note}"));
     }
     text
 }
 
-fn next_steps(apis: &[Resource], controller: Option<&Controller>) -> String {
-    let mut text = "next:\n".to_owned();
+fn edit(controller: &Controller) -> Lines {
+    let edit = format!("  edit {}", controller.path());
+    Lines::from_iter(["next:", &edit, "  make test"])
+}
+
+fn next_steps(apis: &[Resource], controller: Option<&Controller>) -> Lines {
+    let mut text = Lines::from("next:\n");
     for api in apis {
-        let _ = writeln!(text, "  read {}", api.path());
+        text.add(format_args!("  read {}", api.path()));
     }
     if let Some(controller) = controller {
-        let _ = writeln!(text, "  edit {}", controller.path());
+        text.add(format_args!("  edit {}", controller.path()));
     }
-    text + "  make manifests\n  make test\n"
+    text += &Lines::from("  make manifests\n  make test\n");
+    text
 }
 
 #[cfg(test)]

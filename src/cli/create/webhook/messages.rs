@@ -1,26 +1,22 @@
 //! The messages that `kbr create webhook` prints at the end.
 
-use std::fmt::Write as _;
-
 use super::super::existing;
 use super::chosen::WebhookSelection;
+use kbr_host::lines::Lines;
 use kbr_scaffold::project::Project;
 
 impl WebhookSelection {
     /// Consequences that the user might not expect.
-    pub fn notes(&self, project: &Project) -> String {
-        let mut text = String::new();
+    pub fn notes(&self, project: &Project) -> Lines {
+        let mut text = Lines::default();
         let Some(new) = &self.new else {
             return text;
         };
         if !self.target.is_own() && new.admits() {
-            let _ = writeln!(
-                text,
-                "note: these webhooks skip the operator's own namespace: an operator cannot admit its own Pod before it runs"
-            );
+            text.add(format_args!("note: these webhooks skip the operator's own namespace: an operator cannot admit its own Pod before it runs"));
         }
         if !new.spokes.is_empty() {
-            text += &self.storage(project).unwrap_or_default();
+            text.extend(self.storage(project));
         }
         if let Some(added) = &self.added {
             text += &existing::notes(added);
@@ -36,7 +32,7 @@ impl WebhookSelection {
         let of_hub = versions().find(|api| api.version == *hub)?;
         (stored.version != *hub).then(|| {
             format!(
-                "note: `{}` is the storage version and `{hub}` the hub. This works; to store `{hub}`, move the line `storage = false,` from `{}` to `{}`\n",
+                "note: `{}` is the storage version and `{hub}` the hub. This works; to store `{hub}`, move the line `storage = false,` from `{}` to `{}`",
                 stored.version,
                 of_hub.path(),
                 stored.path(),
@@ -45,14 +41,15 @@ impl WebhookSelection {
     }
 
     /// The next commands to type.
-    pub fn next_steps(&self) -> String {
-        let mut text = "next:\n".to_owned();
+    pub fn next_steps(&self) -> Lines {
+        let mut text = Lines::from("next:\n");
         if let Some(table) = self.tables().find(|table| table.admits()) {
-            let _ = writeln!(text, "  edit {}", table.path());
+            text.add(format_args!("  edit {}", table.path()));
         }
         for spoke in &self.spokes {
-            let _ = writeln!(text, "  edit {}", spoke.conversion_path());
+            text.add(format_args!("  edit {}", spoke.conversion_path()));
         }
-        text + "  make manifests\n  make test\n"
+        text += &Lines::from("  make manifests\n  make test\n");
+        text
     }
 }

@@ -59,7 +59,7 @@ fn check(path: &str, inputs: &[&[u8]], read: impl Fn(&Path) -> bool + Sync) {
 #[test]
 fn a_record_of_a_commit_of_any_content_is_refused_or_read() {
     check(COMMIT, COMMITS, |root| match Record::load(root, COMMIT) {
-        Ok(record) => !record.unwrap().list().is_empty(),
+        Ok(record) => !record.unwrap().shown().any(|path| path.is_empty()),
         Err(error) => format!("{error:#}").is_empty(),
     });
 }

@@ -1,12 +1,11 @@
 //! A newer CRD of a kind that was imported: its changes go into the types, with the user's.
 
-use std::fmt::Write as _;
-
 use anyhow::Context as _;
 
 use super::{api, notes};
 use crate::cli::write::{Intent, Plan, Session};
 use kbr_host::diagnostic::Diagnostic;
+use kbr_host::lines::Lines;
 use kbr_scaffold::changes::{Change, Verb};
 use kbr_scaffold::contents;
 use kbr_scaffold::imported::{self, Definition, Types};
@@ -52,7 +51,7 @@ pub fn plan(
     let (earlier, types) = (earlier(definition, known, &session)?, definition.types());
     let mut intent = Intent::tables(project);
     let mut changes: Vec<Change> = source("api", definition, &session)?.into_iter().collect();
-    let mut text = String::new();
+    let mut text = Lines::default();
     for new in &types {
         let is_same = |version: &str| version == new.version;
         let Some(known) = known.iter().find(|known| is_same(&known.version)) else {
@@ -72,7 +71,7 @@ pub fn plan(
     let mut plan = session.plan(
         &intent,
         text,
-        "next:\n  make manifests\n  make test\n".to_owned(),
+        Lines::from("next:\n  make manifests\n  make test\n"),
     )?;
     plan.changes.extend(changes);
     Ok(plan)
@@ -126,7 +125,7 @@ pub fn merged(
     earlier: &[Types],
     new: &Types,
     session: &Session,
-) -> (Vec<Change>, String) {
+) -> (Vec<Change>, Lines) {
     let ancestor = earlier.iter().find(|types| types.version == new.version);
     let ancestor = ancestor.map_or("", |types| types.text.as_str());
     let ours = contents::text(session.root(), path);
@@ -144,31 +143,29 @@ pub fn merged(
 }
 
 /// What was not merged, and why.
-fn unmerged(plan: &upgrade::Plan) -> String {
-    let mut text = String::new();
+fn unmerged(plan: &upgrade::Plan) -> Lines {
+    let mut text = Lines::default();
     for upgrade::Unmerged { path, diff } in &plan.unmerged {
-        let _ = writeln!(
-            text,
-            "note: you and the CRD changed the same lines of `{path}`; kept yours. The CRD's changes:\n{diff}"
-        );
+        text.add(format_args!("note: you and the CRD changed the same lines of `{path}`; kept yours. The CRD's changes:"));
+        text.extend(diff.lines());
+        text.add("");
     }
     for path in &plan.deleted {
-        let _ = writeln!(text, "note: `{path}` stays deleted");
+        text.add(format_args!("note: `{path}` stays deleted"));
     }
     for path in &plan.not_text {
-        let _ = writeln!(
-            text,
+        text.add(format_args!(
             "note: kept `{path}`: it is too long to merge, or not text"
-        );
+        ));
     }
     text
 }
 
-fn gone(known: &[Resource], types: &[Types]) -> String {
+fn gone(known: &[Resource], types: &[Types]) -> Lines {
     let is_gone = |known: &&Resource| !types.iter().any(|new| new.version == known.version);
     let gone = known.iter().filter(is_gone).map(|known| {
         format!(
-            "note: the CRD no longer has `{0}`; to drop it: `kbr delete api --group {1} --version {0} --kind {2}`\n",
+            "note: the CRD no longer has `{0}`; to drop it: `kbr delete api --group {1} --version {0} --kind {2}`",
             known.version, known.group, known.kind
         )
     });

@@ -6,6 +6,7 @@ use super::again;
 use super::types_crate::{self, TypesCrate};
 use crate::cli::create::existing;
 use crate::cli::write::Session;
+use kbr_host::lines::Lines;
 use kbr_scaffold::changes::{Change, Verb};
 use kbr_scaffold::contents;
 use kbr_scaffold::existing::{Added, Found, Named, Wanted};
@@ -25,12 +26,12 @@ pub fn files(
     definition: &Definition,
     session: &Session,
     project: &Project,
-) -> anyhow::Result<(Vec<Change>, String)> {
+) -> anyhow::Result<(Vec<Change>, Lines)> {
     krate.check(session)?;
     let folder = &krate.folder;
     let types = definition.types();
     let earlier = again::ancestors(folder, definition, session)?.unwrap_or_default();
-    let mut notes = String::new();
+    let mut notes = Lines::default();
     let mut files = Files {
         root: session.root(),
         folder,
@@ -65,7 +66,7 @@ pub fn files(
         files.changes.extend(merged);
         notes += &unmerged;
     }
-    notes += &files.member();
+    notes.extend(files.member());
     files
         .changes
         .extend(again::source(folder, definition, session)?);
@@ -123,17 +124,17 @@ impl Files<'_> {
     }
 
     /// Makes the crate a member of the workspace; or what to do, if the manifest has another form than kbr's.
-    fn member(&mut self) -> String {
+    fn member(&mut self) -> Option<String> {
         let text = self.text("Cargo.toml").unwrap_or_default();
         if let Some(text) = with_member(&text, self.folder) {
             self.write("Cargo.toml", Verb::Insert, text);
         } else if !is_member(&text, self.folder) {
             let folder = quote::toml(self.folder);
-            return format!(
-                "note: add `{folder}` to the `members` of the workspace in `Cargo.toml`\n"
-            );
+            return Some(format!(
+                "note: add `{folder}` to the `members` of the workspace in `Cargo.toml`"
+            ));
         }
-        String::new()
+        None
     }
 }
 
@@ -201,6 +202,6 @@ fn is_member(text: &str, folder: &str) -> bool {
 }
 
 /// What to do about a new crate.
-pub fn notes(added: Option<&Added>) -> String {
+pub fn notes(added: Option<&Added>) -> Lines {
     added.map(existing::notes).unwrap_or_default()
 }
