@@ -11,6 +11,7 @@ mod nested;
 mod odd;
 mod outside;
 mod own_folder;
+mod programs;
 mod repository;
 mod sent;
 

@@ -234,6 +234,19 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
+    async fn invented_tokens_are_reviewed_ten_at_a_time() {
+        let api = FakeApi::new();
+        let reviews = reviews(&api);
+        api.cut_off(true);
+        let tokens: Vec<String> = (0..100).map(|token| token.to_string()).collect();
+        let asked = tokens.iter().map(|token| ask(&reviews, token));
+        let all = futures_util::future::join_all(asked);
+        // None is answered, and those that wait give up when the first ones do.
+        assert_eq!(all.await, [500; 100]);
+        assert!(api.requests().len() <= 2 * AT_ONCE, "{:?}", api.requests());
+    }
+
+    #[tokio::test(start_paused = true)]
     async fn rejected_tokens_use_bounded_memory_and_evict_no_accepted_one() {
         let reviews = reviews(&FakeApi::new());
         let question = |number: usize| reviews.question(&number.to_string(), &Method::GET, "/");

@@ -1,6 +1,7 @@
 //! Go projects of strangers, with text that would end a literal or a comment: none of it becomes code.
 
 use clap::Parser;
+use kbr_host::lines::Lines;
 use kbr_scaffold::changes::Change;
 use kbr_scaffold::golang::Files;
 use kbr_scaffold::yaml;
@@ -23,7 +24,7 @@ fn changes(files: &Files, root: &Path) -> anyhow::Result<Vec<Change>> {
     let found = golang::read(files)?;
     let imported = Imported::new(&found, head(&args, &found))?;
     let session = write::lock(root.to_owned(), args.write)?;
-    let plan = session.plan(&imported.intent, String::new(), String::new())?;
+    let plan = session.plan(&imported.intent, Lines::default(), Lines::default())?;
     Ok(plan.changes)
 }
 

@@ -1,6 +1,7 @@
 //! CRDs of strangers, with text that would end a literal or a comment: none of it becomes code.
 
 use clap::Parser;
+use kbr_host::lines::Lines;
 use kbr_scaffold::blueprint::Presence;
 use kbr_scaffold::changes::Verb;
 use kbr_scaffold::commit;
@@ -17,7 +18,7 @@ use crate::planted::plant;
 fn written() -> TempDir {
     let root = tempfile::tempdir().unwrap();
     let intent = Intent::head(project("example.com"), Presence::New);
-    let plan = session(root.path()).plan(&intent, String::new(), String::new());
+    let plan = session(root.path()).plan(&intent, Lines::default(), Lines::default());
     let lock = commit::lock(root.path()).unwrap();
     commit::commit(&lock, &plan.unwrap().changes).unwrap();
     root
