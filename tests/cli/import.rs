@@ -115,7 +115,7 @@ fn the_deployment_can_take_over_from_the_one_in_go() {
     has(
         &folder,
         "config/rbac/leader_election_role.yaml",
-        &["resourceNames: [3f7a1c2e.example.com]"],
+        &["resourceNames: [\"3f7a1c2e.example.com\"]"],
     );
     has(
         &folder,

@@ -39,11 +39,13 @@ pub fn notes(found: &Found, imported: &Imported) -> Lines {
         note(line);
     }
     if let Some(namespaces) = carried::watched(found) {
+        let namespaces = namespaces.escape_debug();
         note(format!(
             "the operator in Go watches the namespaces `{namespaces}`: add them to `config/namespaced`, as `kustomization.yaml` there says"
         ));
     }
     for flag in &found.manager.flags {
+        let flag = flag.escape_debug();
         note(format!(
             "the Deployment has the flag `{flag}`: add it to `src/main.rs` first, then to `config/manager/manager.yaml`"
         ));

@@ -127,6 +127,7 @@ fn left_out(crd: &Value, kind: &str) -> Vec<String> {
     let mut notes = Vec::new();
     let list = spec["names"]["listKind"].as_str().unwrap_or_default();
     if !["", &format!("{kind}List")].contains(&list) {
+        let list = list.escape_debug();
         notes.push(format!(
             "the list kind `{list}` becomes `{kind}List`: kube has no other"
         ));

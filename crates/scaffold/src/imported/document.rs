@@ -104,7 +104,7 @@ fn none(others: &[String]) -> Diagnostic {
     let text = match others {
         [] => "the file is empty".to_owned(),
         [only] if only.is_empty() => format!("found text without `kind`, not a `{CRD}`"),
-        [only] => format!("found `{only}`, not a `{CRD}`"),
+        [only] => format!("found `{}`, not a `{CRD}`", only.escape_debug()),
         several => format!("found no `{CRD}` among {} documents", several.len()),
     };
     Diagnostic::new(text).help(CURE)
@@ -128,7 +128,9 @@ fn kinds(found: &[Value]) -> String {
     let kinds = found
         .iter()
         .filter_map(|crd| crd["spec"]["names"]["kind"].as_str());
-    let kinds: Vec<String> = kinds.map(|kind| format!("`{kind}`")).collect();
+    let kinds: Vec<String> = kinds
+        .map(|kind| format!("`{}`", kind.escape_debug()))
+        .collect();
     kinds.join(", ")
 }
 
@@ -136,6 +138,7 @@ fn kinds(found: &[Value]) -> String {
 fn checked(crd: &Value) -> anyhow::Result<Definition> {
     let version = crd["apiVersion"].as_str().unwrap_or_default();
     if version != "apiextensions.k8s.io/v1" {
+        let version = version.escape_debug();
         let text = format!("the CRD is of `{version}`, not of `apiextensions.k8s.io/v1`");
         let help = "apply it to an old cluster, and get it from there as v1: `kubectl get crd NAME -o yaml`; or look for a newer release of its operator";
         return Err(Diagnostic::new(text).help(help).into());
