@@ -27,7 +27,8 @@ const THEIRS: &str = include_str!("controller-runtime/scrape.txt");
 const MISSING: [&str; 1] = ["go_*"];
 
 /// Metrics that only kbr-manager has.
-const ADDED: [&str; 5] = [
+const ADDED: [&str; 6] = [
+    "manager_cache_age_seconds",
     "manager_cache_synced",
     "manager_cache_unreadable_objects",
     "manager_storage_migration_objects_total",

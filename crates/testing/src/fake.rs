@@ -36,6 +36,10 @@ use super::{
 /// How often a watch is sent a bookmark.
 pub(crate) const BOOKMARKS: Duration = Duration::from_secs(60);
 
+/// How long before its end a watch is sent the last one, as by `nextBookmarkTime` of
+/// `k8s.io/apiserver/pkg/storage/cacher`.
+pub(crate) const LAST_BOOKMARK: Duration = Duration::from_secs(2);
+
 /// A fake API server in memory, for unit tests. A test sets and reads its objects directly, and a reconciler uses it
 /// through an ordinary client.
 ///
@@ -330,6 +334,8 @@ impl FakeApi {
         tell(first, &sender);
         let mut bookmarks = interval_at(Instant::now() + BOOKMARKS, BOOKMARKS);
         let end = Instant::now() + watch.limit();
+        let mut last_bookmark = end.checked_sub(LAST_BOOKMARK);
+        last_bookmark.take_if(|at| *at <= Instant::now());
         tokio::spawn(async move {
             loop {
                 let (news, served) = {
@@ -343,6 +349,10 @@ impl FakeApi {
                 tokio::select! {
                     () = sender.closed() => return,
                     () = sleep_until(end) => return,
+                    () = sleep_until(last_bookmark.unwrap_or(end)), if last_bookmark.is_some() => {
+                        last_bookmark = None;
+                        tell(watch.bookmark().as_slice(), &sender);
+                    }
                     _ = changed.changed() => {}
                     _ = bookmarks.tick() => tell(watch.bookmark().as_slice(), &sender),
                 }

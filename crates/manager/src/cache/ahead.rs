@@ -9,9 +9,9 @@ use crate::{
     key::Key,
 };
 
-/// How long a write is shown at most: longer than it takes to replace a watch on a dead connection. A write that takes
-/// an object out of a field selector, for example, may never be delivered.
-pub(super) const LIMIT: Duration = Duration::from_secs(120);
+/// How long a write is shown at most: longer than it takes until a list replaces a watch that delivers nothing. A write that
+/// takes an object out of a field selector, for example, may never be delivered.
+pub(super) const LIMIT: Duration = Duration::from_secs(240);
 
 /// How many writes are shown at most, of one kind. Only a watch that fails has so many.
 pub(super) const MOST: usize = 10_000;

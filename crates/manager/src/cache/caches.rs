@@ -46,6 +46,8 @@ pub(crate) type Watches = JoinSet<anyhow::Error>;
 #[derive(Debug)]
 pub(crate) struct KindState {
     pub(crate) cache: CacheState,
+    /// For how long changes may have been missed.
+    pub(crate) age: Duration,
     /// The number of objects that cannot be read.
     pub(crate) unreadable: usize,
 }
@@ -73,6 +75,9 @@ trait Runner: Send + Sync {
     fn unused(&self) -> Option<String>;
 
     /// Waits until all objects have been listed once.
+    fn complete(self: Arc<Self>) -> BoxFuture<'static, ()>;
+
+    /// Waits until all objects have been listed once, and the cache is not doubted.
     fn synced(self: Arc<Self>) -> BoxFuture<'static, ()>;
 
     /// The kind, such as `Deployment.apps`, and its state.
@@ -134,6 +139,10 @@ impl<K: Cached> Runner for Cache<K> {
         (!self.presence.is_used()).then(Shape::<K>::unused)
     }
 
+    fn complete(self: Arc<Self>) -> BoxFuture<'static, ()> {
+        Box::pin(async move { self.progress.complete().await })
+    }
+
     fn synced(self: Arc<Self>) -> BoxFuture<'static, ()> {
         Box::pin(async move { Cache::synced(&self).await })
     }
@@ -141,6 +150,7 @@ impl<K: Cached> Runner for Cache<K> {
     fn state(&self) -> (String, KindState) {
         let state = KindState {
             cache: self.progress.state(),
+            age: self.progress.age(),
             unreadable: self.unreadable_count(),
         };
         (name::<K>(), state)
@@ -201,12 +211,7 @@ impl Caches {
     /// Hides a deleted object of `K`, and its metadata, from readers.
     pub(crate) fn deleted<K: Cached>(&self, key: &Key, uid: &str) {
         let kind = name::<K>();
-        let caches: Vec<_> = self
-            .lock()
-            .values()
-            .map(|entry| entry.runner.clone())
-            .collect();
-        for cache in caches {
+        for cache in self.runners() {
             cache.deleted(&kind, key, uid);
         }
     }
@@ -230,6 +235,7 @@ impl Caches {
             // The objects of a kind and their metadata are two caches of one kind.
             if let Some(other) = kinds.remove(&kind) {
                 state.cache = state.cache.and(other.cache);
+                state.age = state.age.max(other.age);
                 state.unreadable += other.unreadable;
             }
             kinds.insert(kind, state);
@@ -253,11 +259,22 @@ impl Caches {
     }
 
     /// Waits until all objects of all kinds have been listed once.
-    pub(crate) async fn synced(&self) {
-        let entries: Vec<_> = self.lock().values().cloned().collect();
-        for entry in entries {
-            entry.runner.synced().await;
+    pub(crate) async fn complete(&self) {
+        for runner in self.runners() {
+            runner.complete().await;
         }
+    }
+
+    /// Waits until all objects of all kinds have been listed once, and no cache is doubted.
+    pub(crate) async fn synced(&self) {
+        for runner in self.runners() {
+            runner.synced().await;
+        }
+    }
+
+    fn runners(&self) -> Vec<Arc<dyn Runner>> {
+        let entries = self.lock();
+        entries.values().map(|entry| entry.runner.clone()).collect()
     }
 
     /// Starts all watches; they end when the returned value is dropped.

@@ -5,80 +5,46 @@ use std::{collections::HashSet, time::Duration};
 use futures_util::StreamExt as _;
 use kube::{
     Api, Client, Resource as _,
-    api::WatchEvent,
+    api::{ListParams, WatchEvent},
     runtime::watcher::{self, Error},
 };
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 use crate::{
-    backoff::Backoff,
     cache::{
+        course::{Course, Doubt},
         fill::Follower,
-        initial::{Position, Watch},
+        initial::{Events, Position, Watch},
         lenient::Lenient,
-        object::{Cached, Scope, version},
+        object::{Cached, Scope, number, version},
         trouble,
     },
+    client::limit::is_exceeded,
     key::Key,
 };
 
-/// How long a watch that has failed must run without an event to count as recovered. Its start has a time limit of half
-/// of that.
-const GOOD: Duration = Duration::from_secs(60);
-
-/// How long a watch may be without an event. The API server ends it after 290 s; without bookmarks, a connection that
-/// was lost silently is noticed only here.
-const IDLE: Duration = Duration::from_secs(295);
-
-/// A watch that ends earlier, without an event, has failed: without a delay, it would begin again at once, and again. From
-/// client-go's reflector.
+/// A watch that ends earlier has failed: without a delay, it would begin again at once, and again. From client-go's
+/// reflector.
 const SHORT: Duration = Duration::from_secs(1);
 
-/// How long the watch runs that proves that nothing is missing, in seconds: the shortest time for which the API server can
-/// be asked. It must not be [short](SHORT).
-const PROOF: u32 = 1;
+/// How long the watch runs that proves that nothing is missing, in seconds. The API server sends a bookmark 2 s before
+/// its end (`nextBookmarkTime` of `k8s.io/apiserver/pkg/storage/cacher`), and looks for watches to send one to about once
+/// a second.
+const PROOF: u32 = 3;
 
-/// If that watch has so many events, it may have ended before the API server had sent all of them. It sends several
-/// thousands a second.
-const MANY: usize = 1_000;
-
-/// What a follower knows of its watch.
-struct Course<K> {
-    position: Option<Position<K>>,
-    failing: bool,
-    backoff: Backoff,
-    /// Whether it has yet to prove that it has delivered everything.
-    doubted: bool,
-}
-
-impl<K> Course<K> {
-    fn new() -> Self {
-        Self {
-            position: None,
-            failing: false,
-            backoff: Backoff::new(),
-            doubted: false,
-        }
-    }
-
-    /// Goes on from where it is with a new watch, whose connection may be better.
-    fn doubt(&mut self) {
-        self.doubted = true;
-        self.backoff = Backoff::new();
-        if let Some(at) = &mut self.position {
-            at.watch = None;
-        }
-    }
-}
+/// How long the request may take for the version that such a watch must reach. Its connection may be dead.
+const LATEST: Duration = Duration::from_secs(10);
 
 impl<K: Cached> Follower<'_, K> {
     /// Follows the objects until dropped.
     ///
     /// kube's watcher would do nearly the same. But it cannot go from a streamed list to one in pages, its streamed
-    /// list may be older than what this process has seen, and it begins a list that ends early again without a delay.
+    /// list may be older than what this process has seen, it begins a list that ends early again without a delay, and it
+    /// never lists again while its watch fails.
     ///
-    /// A watch whose connection is dead looks like one of objects that do not change. If it is doubted, a new one goes
-    /// on where it was, for a second: the API server first sends what it has, so that is all once the watch ends.
+    /// A watch whose connection is dead looks like one of objects that do not change, and so does that of an API server
+    /// which lags. If it is doubted, a new one goes on where it was, until it has reached the version that the latest
+    /// state had.
     pub(super) async fn follow(&self, client: Client) {
         let api = <K::Scope as Scope>::api::<Lenient<K>>(client, self.namespace);
         let mut course = Course::new();
@@ -95,32 +61,32 @@ impl<K: Cached> Follower<'_, K> {
     /// Follows the objects until dropped, which may happen at any time.
     async fn go(&self, api: &Api<Lenient<K>>, course: &mut Course<K>) {
         loop {
-            let position = course.position.as_ref();
-            let quiet = course.failing && position.is_some_and(Position::is_watched);
+            let good_at = course.good_at();
             let step = self.step(api, course);
-            let result = if quiet {
-                // If nothing has changed, the watch works.
-                timeout(GOOD, step).await.unwrap_or(Ok(true))
-            } else {
-                step.await
+            let result = match good_at {
+                Some(at) => timeout_at(at, step).await.unwrap_or(Ok(true)),
+                None => step.await,
             };
             match result {
-                Ok(good) => {
-                    if good && std::mem::take(&mut course.failing) {
-                        course.backoff = Backoff::new();
+                Ok(works) => {
+                    if works && course.recovered() {
                         self.good_again();
                     }
                 }
                 Err(error) => {
-                    course.failing = true;
-                    if !self.cache.presence.is_optional() || !is_missing(&error) {
-                        self.failed(&error);
-                    } else if course.position.take().is_none() {
-                        // Not at the end of a watch: another API server may not serve a new kind yet.
-                        self.missing();
-                        self.prove(course);
+                    let wait = course.failed();
+                    match &error {
+                        error if !self.cache.presence.is_optional() || !is_missing(error) => {
+                            self.failed(error);
+                        }
+                        Error::InitialListFailed(_) => {
+                            self.missing();
+                            self.prove(course);
+                        }
+                        // Another API server may not serve a new kind yet.
+                        _ => course.position = None,
                     }
-                    sleep(course.backoff.failure()).await;
+                    sleep(wait).await;
                 }
             }
         }
@@ -129,95 +95,155 @@ impl<K: Cached> Follower<'_, K> {
     /// Lists the objects, starts the watch, or takes an event from it: whichever is next. Returns whether that shows
     /// that the watch works. If it is dropped while the watch runs, no event is lost.
     async fn step(&self, api: &Api<Lenient<K>>, course: &mut Course<K>) -> watcher::Result<bool> {
-        let Some(at) = &mut course.position else {
-            course.position = Some(self.list(api).await?);
-            self.prove(course);
-            return Ok(true);
+        let due = course.due();
+        let Some(at) = course.position.as_mut().filter(|_| Instant::now() < due) else {
+            return self.begin(api, course).await;
         };
         let Some(watch) = &mut at.watch else {
-            let mut params = self.shape.watch_params();
-            params.timeout = course.doubted.then_some(PROOF);
-            let began = Instant::now();
-            match api.watch(&params, &at.version).await {
-                Ok(events) => at.watch = Some(Watch::new(events.boxed(), began)),
-                Err(error) => {
-                    if matches!(&error, kube::Error::Api(status) if status.code == 410) {
-                        course.position = None;
-                    }
-                    return Err(Error::WatchStartFailed(error));
-                }
-            }
-            return Ok(false);
+            return self.watch(api, course).await.map(|()| false);
         };
-        match timeout(IDLE, watch.events.next()).await {
-            Ok(Some(Ok(event))) => {
-                watch.count += 1;
-                self.accept(event, &mut course.position)
-            }
+        let (next, began) = (timeout_at(due, watch.events.next()).await, watch.began);
+        let is_short = began.elapsed() < SHORT;
+        match next {
+            Ok(Some(Ok(event))) => self.accept(event, course),
             Ok(Some(Err(error))) => {
-                at.watch = None;
                 // Where the connection is cut, the next watch goes on. But a line that cannot be read may have been a
                 // change, and what follows it must not hide that.
-                if !matches!(error, kube::Error::ReadEvents(_)) {
+                let is_cut = matches!(error, kube::Error::ReadEvents(_));
+                if is_cut && !is_short {
+                    course.watch_ended();
+                } else {
+                    course.watch_failed();
+                }
+                if !is_cut {
                     course.position = None;
                 }
                 Err(Error::WatchFailed(error))
             }
-            Ok(None) | Err(_) => {
-                let (is_short, count) = (watch.began.elapsed() < SHORT, watch.count);
-                at.watch = None;
-                if is_short && count == 0 {
-                    let error = "the watch ended as soon as it began";
-                    return Err(Error::WatchFailed(kube::Error::Service(error.into())));
-                }
-                if !is_short && count < MANY {
-                    self.prove(course);
-                }
+            Ok(None) if is_short => {
+                course.watch_failed();
+                let error = "the watch ended as soon as it began";
+                Err(Error::WatchFailed(kube::Error::Service(error.into())))
+            }
+            Ok(None) => {
+                course.watch_ended();
                 Ok(false)
             }
+            Err(_) => Ok(false),
         }
+    }
+
+    /// Lists the objects.
+    async fn begin(&self, api: &Api<Lenient<K>>, course: &mut Course<K>) -> watcher::Result<bool> {
+        // The watch must not go on beside it.
+        course.position = None;
+        // It is false again once a list has succeeded.
+        let is_unlisted = std::mem::replace(&mut course.is_unlisted, true);
+        let works = course.listed(self.list(api, is_unlisted).await?);
+        self.cache.progress.heard(self.place);
+        self.prove(course);
+        Ok(works)
+    }
+
+    /// Starts the watch.
+    async fn watch(&self, api: &Api<Lenient<K>>, course: &mut Course<K>) -> watcher::Result<()> {
+        if course.doubt == Doubt::Raised {
+            match self.latest(api).await {
+                Some(version) => course.doubt = Doubt::Until(version),
+                None => course.position = None,
+            }
+        }
+        let Some(at) = &course.position else {
+            return Ok(());
+        };
+        let mut params = self.shape.watch_params();
+        params.timeout = (course.doubt != Doubt::None).then_some(PROOF);
+        let began = Instant::now();
+        match api.watch(&params, &at.version).await {
+            Ok(events) => {
+                let events: Events<K> = events.boxed();
+                if let Some(at) = &mut course.position {
+                    at.watch = Some(Watch { events, began });
+                }
+                Ok(())
+            }
+            Err(error) => {
+                match &error {
+                    kube::Error::Api(status) => {
+                        course.watch_failed();
+                        if status.code == 410 {
+                            course.position = None;
+                        }
+                    }
+                    error if is_exceeded(error) => course.watch_failed(),
+                    // Nothing answers, so that a list would fail as well. As in client-go's reflector, not all clients
+                    // list everything after a restart of the API server.
+                    _ => course.watch_ended(),
+                }
+                Err(Error::WatchStartFailed(error))
+            }
+        }
+    }
+
+    /// The version of the latest state; `None` if the API server does not tell. It must be that of a list without a
+    /// version: only that is never out of date.
+    async fn latest(&self, api: &Api<Lenient<K>>) -> Option<u128> {
+        let params = ListParams {
+            limit: Some(1),
+            ..self.shape.list_params()
+        };
+        let list = timeout(LATEST, api.list(&params)).await.ok()?.ok()?;
+        number(&list.metadata.resource_version?)
     }
 
     /// Records that the cache has every change up to now, if that was doubted.
     fn prove(&self, course: &mut Course<K>) {
-        if std::mem::take(&mut course.doubted) {
+        if course.doubt != Doubt::None {
+            course.doubt = Doubt::None;
             self.cache.progress.prove(self.place);
         }
     }
 
-    /// Applies an event to the store.
+    /// Applies an event to the store. Returns whether it is a change that was not known.
     fn accept(
         &self,
         event: WatchEvent<Lenient<K>>,
-        position: &mut Option<Position<K>>,
+        course: &mut Course<K>,
     ) -> watcher::Result<bool> {
-        let version = match event {
+        let (version, is_change) = match event {
             WatchEvent::Added(object) | WatchEvent::Modified(object) => {
                 let version = version(&object).to_owned();
                 self.set(object);
-                version
+                (version, true)
             }
             WatchEvent::Deleted(object) => {
                 self.cache.remove(&Key::of(&object), object.meta());
-                version(&object).to_owned()
+                (version(&object).to_owned(), true)
             }
-            WatchEvent::Bookmark(bookmark) => bookmark.metadata.resource_version,
+            WatchEvent::Bookmark(bookmark) => (bookmark.metadata.resource_version, false),
             WatchEvent::Error(status) => {
+                course.watch_failed();
                 // The changes since then are lost.
                 if status.code == 410 {
-                    *position = None;
+                    course.position = None;
                 }
                 return Err(Error::WatchError(status.boxed()));
             }
         };
         if version.is_empty() {
-            *position = None;
+            course.watch_failed();
+            course.position = None;
             return Err(Error::NoResourceVersion);
         }
-        if let Some(at) = position {
-            at.version = version;
+        let works = course.reached(version) && is_change;
+        if works {
+            course.changed();
         }
-        Ok(true)
+        self.cache.progress.heard(self.place);
+        if course.is_proved() {
+            self.prove(course);
+        }
+        Ok(works)
     }
 
     /// Logs why the watch fails, once for each cause.
@@ -235,6 +261,7 @@ impl<K: Cached> Follower<'_, K> {
 
     /// Removes the objects of a kind that the API server does not serve.
     fn missing(&self) {
+        self.cache.progress.heard(self.place);
         let was_complete = self.cache.progress.is_complete();
         if self.cache.progress.set_absent(self.place) {
             tracing::info!(kind = %K::kind(&()), namespace = self.namespace, "an optional kind is not installed");

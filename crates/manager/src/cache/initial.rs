@@ -3,9 +3,9 @@
 //! A streamed list (`WatchList`, KEP-3157) is a watch whose first events are the objects, up to a bookmark with an
 //! annotation. The API server sends them one by one from its cache, so neither side holds a page. An API server that
 //! cannot do it rejects the request, as Kubernetes does with the feature off, or ignores the parameter and never sends
-//! the bookmark, as before 1.27. As in client-go's reflector, the objects are then listed in pages. Other than there,
-//! that is remembered for the kind, so that the next list costs one request less. After a stream that was only cut, the
-//! next list is streamed again.
+//! the bookmark, as before 1.27. As in client-go's reflector, the objects are listed in pages whenever a stream fails.
+//! Other than there, that is remembered for the kind, so that the next list costs one request less. After a stream that
+//! was only cut, the next list is streamed again.
 
 use std::{collections::HashSet, time::Duration};
 
@@ -22,6 +22,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::{
     cache::{fill::Follower, lenient::Lenient, object::Cached},
+    client::limit::is_exceeded,
     error::chain,
     key::Key,
 };
@@ -50,42 +51,27 @@ pub(super) struct Position<K> {
 /// A watch that goes on.
 pub(super) struct Watch<K> {
     pub(super) events: Events<K>,
-    /// When it was requested.
+    /// When it was requested, or its list was over.
     pub(super) began: Instant,
-    /// How many events it has had.
-    pub(super) count: usize,
-}
-
-impl<K> Watch<K> {
-    pub(super) fn new(events: Events<K>, began: Instant) -> Self {
-        Self {
-            events,
-            began,
-            count: 0,
-        }
-    }
-}
-
-impl<K> Position<K> {
-    pub(super) fn is_watched(&self) -> bool {
-        self.watch.is_some()
-    }
 }
 
 /// Why a list was not streamed.
 enum Unstreamed {
-    /// A list in pages would fail, too.
-    Failed(Error),
-    /// The connection was cut, or the API server failed or ended the stream. A list in pages may succeed.
+    /// The connection was cut, or the API server failed or ended the stream.
     Interrupted,
-    /// The API server, or a proxy in front of it, seems unable to do it. A list in pages may succeed.
+    /// The API server, or a proxy in front of it, seems unable to do it.
     Unsupported(String),
 }
 
 impl<K: Cached> Follower<'_, K> {
-    /// Lists all objects, and removes the others from the cache.
-    pub(super) async fn list(&self, api: &Api<Lenient<K>>) -> Result<Position<K>, Error> {
-        let position = if self.cache.is_streamed() {
+    /// Lists all objects, and removes the others from the cache. If the last list failed both in a stream and in pages,
+    /// one in pages is enough to find out whether this one does.
+    pub(super) async fn list(
+        &self,
+        api: &Api<Lenient<K>>,
+        has_failed: bool,
+    ) -> Result<Position<K>, Error> {
+        let position = if self.cache.is_streamed() && !has_failed {
             self.stream_or_pages(api).await?
         } else {
             self.pages(api).await?
@@ -100,7 +86,6 @@ impl<K: Cached> Follower<'_, K> {
     async fn stream_or_pages(&self, api: &Api<Lenient<K>>) -> Result<Position<K>, Error> {
         let unsupported = match self.stream(api).await {
             Ok(position) => return Ok(position),
-            Err(Unstreamed::Failed(error)) => return Err(error),
             Err(Unstreamed::Interrupted) => None,
             Err(Unstreamed::Unsupported(reason)) => Some(reason),
         };
@@ -152,7 +137,10 @@ impl<K: Cached> Follower<'_, K> {
                     self.cache.retain(self.namespace, &listed, &version);
                     return Ok(Position {
                         version,
-                        watch: Some(Watch::new(events, Instant::now())),
+                        watch: Some(Watch {
+                            events,
+                            began: Instant::now(),
+                        }),
                     });
                 }
                 WatchEvent::Error(_) => return Err(Unstreamed::Interrupted),
@@ -184,19 +172,19 @@ impl<K: Cached> Follower<'_, K> {
 }
 
 impl From<kube::Error> for Unstreamed {
-    /// What the answer to the request for a streamed list means. As in client-go, a list in pages is tried after any
-    /// answer that does not concern both.
+    /// What the answer to the request for a streamed list means. As in client-go, a list in pages is tried after any.
     fn from(error: kube::Error) -> Self {
-        let code = match &error {
-            kube::Error::Api(status) => status.code,
-            _ => return Self::Failed(Error::InitialListFailed(error)),
+        let is_unsupported = match &error {
+            kube::Error::Api(status) => match status.code {
+                401 | 404 | 408..=410 | 429 => false,
+                code => (400..=499).contains(&code) || code == 501,
+            },
+            error => is_exceeded(error),
         };
-        match code {
-            // Without credentials, for an unknown kind or from an overloaded API server there is no other list either.
-            401 | 404 | 429 => Self::Failed(Error::InitialListFailed(error)),
-            408..=410 => Self::Interrupted,
-            400..=499 | 501 => Self::Unsupported(chain(&error)),
-            _ => Self::Interrupted,
+        if is_unsupported {
+            Self::Unsupported(chain(&error))
+        } else {
+            Self::Interrupted
         }
     }
 }

@@ -4,6 +4,7 @@
 mod ahead;
 pub(crate) mod caches;
 pub(crate) mod config;
+mod course;
 mod fill;
 mod follow;
 pub(crate) mod index;

@@ -3,9 +3,10 @@
 use std::{
     fmt,
     sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
 };
 
-use tokio::sync::Notify;
+use tokio::{sync::Notify, time::Instant};
 use tokio_util::sync::CancellationToken;
 
 /// Why a watch fails, and how to fix it.
@@ -115,8 +116,10 @@ impl Watches {
     }
 }
 
-#[derive(Clone, Default)]
+#[derive(Clone)]
 struct Watch {
+    /// When a list, an event or a bookmark last arrived, or the watch was started.
+    heard: Instant,
     /// Whether all its objects have been listed once, or there cannot be any.
     listed: bool,
     /// Whether the API server does not serve the kind, which is optional. Until it is listed again.
@@ -127,6 +130,16 @@ struct Watch {
 }
 
 impl Watch {
+    fn new() -> Self {
+        Self {
+            heard: Instant::now(),
+            listed: false,
+            absent: false,
+            doubted: false,
+            trouble: None,
+        }
+    }
+
     fn state(&self) -> CacheState {
         let trouble = self.trouble.clone();
         if self.absent && trouble.is_none() && !self.doubted {
@@ -153,11 +166,25 @@ impl Progress {
     /// Starts with `count` watches, which are identified by their index from now on.
     pub(crate) fn start(&self, count: usize) {
         *self.lock() = Watches {
-            all: vec![Watch::default(); count],
+            all: vec![Watch::new(); count],
             unlisted: count,
             ..Watches::default()
         };
         self.changed.notify_waiters();
+    }
+
+    /// Records that a watch knows of every change up to now.
+    pub(crate) fn heard(&self, watch: usize) {
+        if let Some(watch) = self.lock().all.get_mut(watch) {
+            watch.heard = Instant::now();
+        }
+    }
+
+    /// For how long some watch may have missed changes: the time since it last heard anything.
+    pub(crate) fn age(&self) -> Duration {
+        let watches = self.lock();
+        let ages = watches.all.iter().map(|watch| watch.heard.elapsed());
+        ages.max().unwrap_or_default()
     }
 
     /// Records that a watch has listed all its objects. Returns whether the kind was absent before.
@@ -242,13 +269,22 @@ impl Progress {
         self.lock().are_complete()
     }
 
-    /// Waits until all objects have been listed once, or the kind is found to be absent; and until no watch is doubted.
+    /// Waits until all objects have been listed once, or the kind is found to be absent.
+    pub(crate) async fn complete(&self) {
+        self.until(Watches::are_complete).await;
+    }
+
+    /// Waits until the cache is [complete](Self::complete), and no watch is doubted.
     pub(crate) async fn current(&self) {
-        let all = |watches: &Watches| watches.are_complete() && watches.doubted == 0;
+        self.until(|watches| watches.are_complete() && watches.doubted == 0)
+            .await;
+    }
+
+    async fn until(&self, holds: impl Fn(&Watches) -> bool) {
         loop {
             let mut changed = std::pin::pin!(self.changed.notified());
             changed.as_mut().enable();
-            if all(&self.lock()) {
+            if holds(&self.lock()) {
                 return;
             }
             changed.await;

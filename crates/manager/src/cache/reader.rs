@@ -85,9 +85,10 @@ impl Reader {
         }
     }
 
-    /// Waits until all objects of all its kinds have been listed once.
+    /// Waits until all objects of all its kinds have been listed once. It does not wait for a kind that cannot be listed
+    /// or watched any more: reads then return what was there last.
     pub async fn synced(&self) {
-        self.caches.synced().await;
+        self.caches.complete().await;
     }
 
     /// The object with this key; `None` if it does not exist.

@@ -1,8 +1,10 @@
 //! Caches whose watches fail, on a fake API server that rejects some of them.
 
 mod behind;
+mod faulty;
 mod leading;
 mod optional;
+mod polled;
 mod server;
 mod streamed;
 
@@ -172,7 +174,7 @@ async fn a_watch_that_fails_later_backs_off_and_is_shown_by_the_probe() {
     assert!((20..=40).contains(&tries), "{tries} tries in ten minutes");
     let shown = remarks(&health).await;
     assert_eq!(shown.len(), 1, "{shown:?}");
-    let remark = "[+]cache-Secret ok: complete, but its watch fails; cannot watch: /api/v1/secrets is rejected; \
+    let remark = "[+]cache-Secret ok: complete, but its watch fails; cannot list: /api/v1/secrets is rejected; \
                   it needs the permission `// +kbr:rbac:groups=core,resources=secrets,verbs=list;watch`";
     assert_eq!(shown[0], remark);
     assert!(!running.is_finished());

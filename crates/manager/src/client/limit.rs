@@ -176,6 +176,11 @@ impl fmt::Display for Exceeded {
 
 impl std::error::Error for Exceeded {}
 
+/// Whether a request failed because it exceeded its limit.
+pub(crate) fn is_exceeded(error: &kube::Error) -> bool {
+    matches!(error, kube::Error::Service(error) if error.is::<Exceeded>())
+}
+
 /// The body of a response, which fails when the limit of its request is exceeded.
 #[derive(Debug)]
 pub(crate) struct LimitedBody<B> {

@@ -126,7 +126,7 @@ impl<K: Object> Context<K> {
     /// # }
     /// ```
     ///
-    /// A write is shown until the watch delivers that version of the object or a later one, for two minutes at most.
+    /// A write is shown until the watch delivers that version of the object or a later one, for four minutes at most.
     /// So a later write of another client always wins. Three writes are not seen before the watch delivers them: those
     /// by [`client`](Self::client); a new object of a kind whose cache selects by fields; in the cache of whole
     /// objects, the update of a `PartialObjectMeta`.

@@ -12,7 +12,7 @@ mod webhooks;
 
 use std::{
     fmt,
-    sync::{Arc, OnceLock},
+    sync::{Arc, OnceLock, atomic::AtomicU64},
     time::Duration,
 };
 
@@ -80,6 +80,7 @@ pub(crate) struct Metrics {
     most: Family<Controller, Gauge>,
     leading: Family<LeaseName, Gauge>,
     synced: Family<Kind, Gauge>,
+    ages: Family<Kind, Gauge<f64, AtomicU64>>,
     unreadable: Family<Kind, Gauge>,
     caches: Arc<OnceLock<Caches>>,
     certificates: CertificateMetrics,
@@ -106,6 +107,7 @@ impl Metrics {
             most: Family::default(),
             leading: Family::default(),
             synced: Family::default(),
+            ages: Family::default(),
             unreadable: Family::default(),
             caches: Arc::default(),
             certificates: CertificateMetrics::default(),
@@ -157,6 +159,8 @@ impl Metrics {
         all.register("leader_election_master_status", help, self.leading.clone());
         let help = "1 once all objects of a kind have been listed";
         all.register("manager_cache_synced", help, self.synced.clone());
+        let help = "Time since the objects of a kind were last known to be all and up to date";
+        all.register("manager_cache_age_seconds", help, self.ages.clone());
         let help = "Objects of a kind that cannot be read and are skipped";
         let unreadable = self.unreadable.clone();
         all.register("manager_cache_unreadable_objects", help, unreadable);
@@ -183,6 +187,7 @@ impl Metrics {
         for (kind, state) in self.caches.get().map(Caches::states).unwrap_or_default() {
             let (kind, synced) = (Kind { kind }, state.cache.is_complete());
             self.synced.get_or_create(&kind).set(i64::from(synced));
+            self.ages.get_or_create(&kind).set(state.age.as_secs_f64());
             let unreadable = i64::try_from(state.unreadable).unwrap_or(i64::MAX);
             self.unreadable.get_or_create(&kind).set(unreadable);
         }

@@ -21,12 +21,14 @@ pub struct Answered {
     pub code: u64,
     /// Whether it is a watch that begins with a list.
     pub streams: bool,
+    /// Whether it is a list of one object, for the version of the latest state.
+    pub one: bool,
 }
 
 impl Answered {
     /// Whether it lists objects: a page of them, or the beginning of a watch.
     pub fn lists(&self) -> bool {
-        self.verb == "list" || self.streams
+        self.verb == "list" && !self.one || self.streams
     }
 
     pub fn writes(&self) -> bool {
@@ -59,7 +61,7 @@ impl Audit {
 
 fn answered(line: &Value) -> Answered {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let object = &line["objectRef"];
+    let (object, uri) = (&line["objectRef"], text(&line["requestURI"]));
     Answered {
         user: text(&line["user"]["username"]),
         impersonated: text(&line["impersonatedUser"]["username"]),
@@ -69,6 +71,9 @@ fn answered(line: &Value) -> Answered {
         namespace: text(&object["namespace"]),
         name: text(&object["name"]),
         code: line["responseStatus"]["code"].as_u64().unwrap_or_default(),
-        streams: text(&line["requestURI"]).contains("sendInitialEvents=true"),
+        streams: uri.contains("sendInitialEvents=true"),
+        one: uri
+            .split(['?', '&'])
+            .any(|parameter| parameter == "limit=1"),
     }
 }

@@ -122,7 +122,7 @@ pub async fn a_warm_standby_lists_nothing_when_it_takes_over(
     let requests = world.plane.audit.since(mark, &setup.namespace)?;
     let lists: Vec<_> = requests
         .iter()
-        .filter(|it| it.user == "b" && it.verb == "list")
+        .filter(|it| it.user == "b" && it.lists())
         .collect();
     anyhow::ensure!(lists.is_empty(), "{lists:?}\n{}", b.tail());
     let leases: Api<Lease> = Api::namespaced(world.plane.client.clone(), &setup.namespace);

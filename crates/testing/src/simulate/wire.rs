@@ -21,7 +21,7 @@ use super::{
 };
 use crate::{
     content::line,
-    fake::{BOOKMARKS, FakeApi},
+    fake::{BOOKMARKS, FakeApi, LAST_BOOKMARK},
     random::Random,
     server::{Objects, Path, Watch},
 };
@@ -134,14 +134,11 @@ pub(super) struct Subscriber {
 }
 
 impl Subscriber {
-    /// Sends a bookmark, once a minute.
+    /// Sends a bookmark.
     fn bookmark(&mut self) {
-        if self.bookmarked.elapsed() < BOOKMARKS {
-            return;
-        }
         self.bookmarked = Instant::now();
         if let Some(bookmark) = self.watch.bookmark() {
-            // The caller has seen the receiver.
+            // A client that has gone needs none.
             let _ = self.lines.send(line(&bookmark));
         }
     }
@@ -225,7 +222,9 @@ impl Wire {
                     // The receiver was there above.
                     let _ = one.lines.send(line(&event));
                 }
-                one.bookmark();
+                if one.bookmarked.elapsed() >= BOOKMARKS {
+                    one.bookmark();
+                }
                 true
             });
             // One may have to go before another can.
@@ -286,8 +285,16 @@ impl Wire {
         lagged
     }
 
-    /// Ends a watch once its time is up.
+    /// Sends a watch its last bookmark, and ends it once its time is up.
     pub(super) async fn end_watch(self, end: Instant) {
+        sleep_until(end - LAST_BOOKMARK).await;
+        self.deliver();
+        {
+            let mut state = self.lock();
+            let live = state.watches.iter_mut().filter(|one| !one.is_dead);
+            let ending = live.filter(|one| one.end == Some(end));
+            ending.for_each(Subscriber::bookmark);
+        }
         sleep_until(end).await;
         let is_over = |one: &mut Subscriber| one.end.is_some_and(|end| end <= Instant::now());
         self.lock().watches.extract_if(.., is_over).for_each(drop);

@@ -7,9 +7,13 @@ use k8s_openapi::{
 };
 use kbr_testing::eventually;
 use kube::api::ObjectMeta;
-use tokio::{sync::mpsc, time::timeout};
+use tokio::{sync::mpsc, task::JoinHandle, time::timeout};
 
-use super::*;
+use super::{
+    faulty::{Fault, Faulty, Line, Streamed},
+    *,
+};
+use crate::cache::{caches::Caches, reader::Reader};
 
 const SOON: Duration = Duration::from_secs(60);
 
@@ -60,13 +64,17 @@ async fn standby(server: &Server) -> mpsc::UnboundedReceiver<String> {
         });
     let caches = manager.caches.clone();
     run(manager);
+    filled(&caches).await;
+    texts
+}
+
+async fn filled(caches: &Caches) {
     let filled = async || {
         let states = caches.states();
         let mut states = states.values();
         Ok(states.all(|it| it.cache.is_complete()).then_some(()))
     };
     eventually(SOON, "the caches", filled).await.unwrap();
-    texts
 }
 
 #[tokio::test(start_paused = true)]
@@ -80,7 +88,99 @@ async fn a_standby_whose_watches_were_dead_reconciles_what_is_there_when_it_lead
     assert_eq!(texts.recv().await.as_deref(), Some("new"));
     // It lists nothing again.
     let asked = server.asked("configmaps").split_off(asked);
-    assert!(asked.iter().all(|what| what == "watch"), "{asked:?}");
+    assert_eq!(asked, ["latest", "watch"]);
+}
+
+/// The first object that a warm standby reconciles when it leads, if there is a new one which its watches do not deliver
+/// from now on.
+async fn first_reconciled(fault: Fault) -> String {
+    let server = Faulty::new(Streamed::Faulty);
+    server.api.put(&lease("another"));
+    let (manager, seen) = server.manager(Options {
+        leader_elect: true,
+        warm_standby: true,
+        ..patient()
+    });
+    let caches = manager.caches.clone();
+    let running = run(manager);
+    filled(&caches).await;
+    server.set(fault);
+    server.api.put(&faulty::map("new"));
+    server.api.put(&lease(""));
+    let first = async || Ok(seen.lock().unwrap().first().cloned());
+    let first = eventually(5 * SOON, "a reconcile", first).await.unwrap();
+    running.abort();
+    first
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_standby_reconciles_nothing_before_its_watch_or_a_list_has_reached_the_latest_version() {
+    const SECONDS: Duration = Duration::from_secs(3);
+    for fault in [
+        // The connection of the new watch is frozen, too.
+        Fault::Unanswered,
+        Fault::Silent(&[]),
+        Fault::Silent(&[Line::Old]),
+        // The API server lags.
+        Fault::Ends(&[], SECONDS),
+        Fault::Ends(&[Line::Old], SECONDS),
+        Fault::Breaks(&[Line::Old], SECONDS),
+        Fault::Ends(&[Line::Old, Line::Old], SECONDS * 100),
+        Fault::Ends(&[Line::Error(410)], SECONDS),
+        Fault::Status(403),
+    ] {
+        assert_eq!(first_reconciled(fault).await, "new", "{fault:?}");
+    }
+}
+
+/// A replica that caches Secrets for its webhooks, and waits to lead.
+async fn reads_everywhere(server: &Server) -> (Reader, JoinHandle<anyhow::Result<()>>) {
+    server.api.put(&lease("another"));
+    server.api.put(&map("old"));
+    let mut manager = server.empty_manager(Options {
+        leader_elect: true,
+        ..Options::default()
+    });
+    manager.reads::<Secret>();
+    manager
+        .controller::<ConfigMap>("map")
+        .reads::<Secret>()
+        .reconcile(async |_, _| Ok(Action::await_change()));
+    let reader = manager.reader();
+    let running = run(manager);
+    reader.synced().await;
+    (reader, running)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_new_leader_that_cannot_bring_the_caches_of_every_replica_up_to_date_ends() {
+    let server = Server::new();
+    let (_, running) = reads_everywhere(&server).await;
+    // Longer than the limit for the caches of a new replica.
+    sleep(SOON * 5).await;
+    server.reject(&[("secrets", 403)]);
+    sleep(SOON).await;
+    server.api.put(&lease(""));
+    let ended = timeout(Duration::from_secs(150), running).await;
+    let error = ended.unwrap().unwrap().unwrap_err().to_string();
+    assert!(error.contains("Secret: cannot list"), "{error}");
+    assert!(!error.contains("ConfigMap"), "{error}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn webhooks_read_what_is_complete_while_a_new_leader_waits_for_it_to_be_up_to_date() {
+    let server = Server::new();
+    let mut secret = Secret::default();
+    secret.metadata.name = Some("a".to_owned());
+    server.api.put(&secret);
+    let (reader, _running) = reads_everywhere(&server).await;
+    server.reject(&[("secrets", 403)]);
+    server.api.put(&lease(""));
+    sleep(SOON).await;
+    timeout(Duration::from_secs(1), reader.synced())
+        .await
+        .unwrap();
+    assert!(reader.get::<Secret>("default/a").unwrap().is_some());
 }
 
 #[tokio::test(start_paused = true)]

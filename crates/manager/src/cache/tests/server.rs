@@ -11,7 +11,8 @@ pub(super) struct Server {
     /// Watches that started before the last change are over.
     pub(super) cut: watch::Sender<()>,
     pub(super) streams: Arc<Mutex<Streams>>,
-    /// The path of each request, and whether it is a list, a watch, or a watch that begins with a list.
+    /// The path of each request, and whether it is a list, a watch, a watch that begins with a list, or a list of one object
+    /// for the latest version.
     pub(super) asked: Arc<Mutex<Vec<(String, &'static str)>>>,
     /// Whether watches deliver nothing.
     pub(super) held: watch::Sender<bool>,
@@ -109,6 +110,7 @@ impl Service<Request<Body>> for Server {
         let what = match (watches, lists) {
             (true, true) => "stream",
             (true, false) => "watch",
+            (false, _) if has_one(request.uri()) => "latest",
             (false, _) => "list",
         };
         self.asked.lock().unwrap().push((path.clone(), what));
@@ -164,6 +166,12 @@ impl Service<Request<Body>> for Server {
             }))
         })
     }
+}
+
+/// Whether a request is for one object.
+fn has_one(uri: &Uri) -> bool {
+    let query = uri.query().unwrap_or_default();
+    query.split('&').any(|parameter| parameter == "limit=1")
 }
 
 /// A body that may end early, and may be held back.
