@@ -120,6 +120,7 @@ impl Manager {
                 client,
                 reader: self.reader.clone(),
                 stop: stop.clone(),
+                leads: false,
             }));
         }
         let deadline = self.options.shutdown_timeout;
@@ -245,7 +246,8 @@ impl Manager {
             sleep(deadline).await;
         };
         let limit = self.options.cache_sync_timeout;
-        let incomplete = incomplete(self.controllers_caches(), self.health.clone(), limit);
+        // Those that every replica fills, too: controllers wait until they are up to date.
+        let incomplete = incomplete(self.caches.clone(), self.health.clone(), limit);
         let no_more_events = CancellationToken::new();
         let mut publish = std::pin::pin!(self.publisher.run(&client, &no_more_events));
         tokio::select! {
@@ -295,6 +297,7 @@ impl Manager {
                 client: self.clients.leading.clone(),
                 reader: self.reader.clone(),
                 stop: stop.clone(),
+                leads: true,
             }));
         }
         tasks

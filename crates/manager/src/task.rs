@@ -14,6 +14,8 @@ pub struct Running {
     pub(crate) client: Client,
     pub(crate) reader: Reader,
     pub(crate) stop: CancellationToken,
+    /// Whether only the leader runs the task.
+    pub(crate) leads: bool,
 }
 
 impl fmt::Debug for Running {
@@ -32,7 +34,8 @@ impl Running {
     }
 
     /// The caches of the kinds that were declared with [`Manager::reads`](crate::Manager::reads), once all objects of
-    /// these kinds have been listed. If the manager shuts down before, it returns at once, and reads fail.
+    /// these kinds have been listed. A task of [`Manager::leading`](crate::Manager::leading) sees in them all that the
+    /// last leader has written. If the manager shuts down before, it returns at once, and reads fail.
     ///
     /// ```
     /// # use k8s_openapi::api::core::v1::Node;
@@ -49,11 +52,14 @@ impl Running {
     /// }
     /// ```
     pub async fn cached(&self) -> Reader {
-        tokio::select! {
-            biased;
-            () = self.reader.synced() => {}
-            () = self.stop.cancelled() => {}
-        }
+        let ready = async {
+            if self.leads {
+                self.reader.caches.synced().await;
+            } else {
+                self.reader.synced().await;
+            }
+        };
+        self.stop.run_until_cancelled(ready).await;
         self.reader.clone()
     }
 
