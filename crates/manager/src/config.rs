@@ -1,6 +1,6 @@
 //! Where the API server is, and whether a proxy leads there.
 
-use std::env;
+use std::{env, path::PathBuf};
 
 use anyhow::Context as _;
 use futures_util::future::BoxFuture;
@@ -46,7 +46,7 @@ async fn config(options: &Options) -> anyhow::Result<Config> {
     let config = Config::from_custom_kubeconfig(file.clone(), &KubeConfigOptions::default()).await;
     let mut config =
         config.with_context(|| format!("cannot use kubeconfig `{}`", path.display()))?;
-    set_proxy(&mut config, &file)?;
+    complete(&mut config, &file)?;
     Ok(config)
 }
 
@@ -55,25 +55,37 @@ pub(crate) async fn infer() -> anyhow::Result<Config> {
     use_ring();
     let mut config = Config::infer().await?;
     if let Ok(file) = Kubeconfig::read() {
-        set_proxy(&mut config, &file)?;
+        complete(&mut config, &file)?;
     }
     Ok(config)
 }
 
-/// Decides about the proxy, if the configuration is from this file. kube goes through the proxy of the environment to
-/// each API server, those on this machine included, and compares `NO_PROXY` with the address of the proxy.
-fn set_proxy(config: &mut Config, file: &Kubeconfig) -> anyhow::Result<()> {
+/// Adds what kube does not take from this file, if the configuration is from it.
+///
+/// The proxy: kube goes through that of the environment to each API server, those on this machine included, and compares
+/// `NO_PROXY` with the address of the proxy. The file of the CA: kube reads it once, and in a Pod once a minute.
+fn complete(config: &mut Config, file: &Kubeconfig) -> anyhow::Result<()> {
     let cluster = current(file).and_then(|cluster| Some((cluster, cluster.server.as_ref()?)));
     if let Some((cluster, server)) = cluster
         && server
             .parse()
             .is_ok_and(|server: Uri| server == config.cluster_url)
     {
+        config.root_cert_file = ca_file(cluster);
         config.proxy_url = proxy(cluster.proxy_url.as_deref(), &config.cluster_url, |name| {
             env::var(name).ok()
         })?;
     }
     Ok(())
+}
+
+/// The file of the CA, unless the kubeconfig contains the CA itself.
+fn ca_file(cluster: &Cluster) -> Option<PathBuf> {
+    let given = |value: &Option<String>| value.clone().filter(|value| !value.is_empty());
+    match given(&cluster.certificate_authority_data) {
+        Some(_) => None,
+        None => given(&cluster.certificate_authority).map(PathBuf::from),
+    }
 }
 
 /// The cluster of the current context.
@@ -143,6 +155,8 @@ fn address(proxy: &str) -> anyhow::Result<Uri> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     const ENVIRONMENT: [(&str, &str); 2] = [
@@ -191,6 +205,44 @@ mod tests {
         let named = Some("socks5://127.0.0.1:1080");
         let proxy = to("https://127.0.0.1:6443", named, &[("NO_PROXY", "*")]);
         assert_eq!(proxy.unwrap(), "socks5://127.0.0.1:1080/");
+    }
+
+    #[tokio::test]
+    async fn the_file_of_the_ca_of_a_kubeconfig_is_read_again_unless_it_contains_the_ca() {
+        let folder = tempfile::tempdir().unwrap();
+        let ca = rcgen::generate_simple_self_signed(["ca".to_owned()])
+            .unwrap()
+            .cert
+            .pem();
+        let file = folder.path().join("ca.crt");
+        std::fs::write(&file, &ca).unwrap();
+        let data = k8s_openapi::ByteString(ca.into_bytes());
+        let data = serde_json::to_value(data).unwrap();
+        for (given, read_again) in [
+            (json!({"certificate-authority": "ca.crt"}), Some(file)),
+            (json!({"certificate-authority-data": data}), None),
+            (
+                json!({"certificate-authority": "ca.crt", "certificate-authority-data": data}),
+                None,
+            ),
+        ] {
+            let mut cluster = given;
+            cluster["server"] = json!("https://203.0.113.7:6443");
+            let kubeconfig = json!({
+                "current-context": "c",
+                "clusters": [{"name": "c", "cluster": cluster}],
+                "users": [{"name": "c", "user": {}}],
+                "contexts": [{"name": "c", "context": {"cluster": "c", "user": "c"}}],
+            });
+            let path = folder.path().join("config.json");
+            std::fs::write(&path, kubeconfig.to_string()).unwrap();
+            let options = Options {
+                kubeconfig: Some(path),
+                ..Options::default()
+            };
+            let config = options.config().await.unwrap();
+            assert_eq!(config.root_cert_file, read_again, "{kubeconfig}");
+        }
     }
 
     #[test]
