@@ -9,8 +9,7 @@ use std::{
 use futures_util::{FutureExt as _, StreamExt as _, stream};
 use kube::{
     Api, Client,
-    api::{ApiResource, DynamicObject},
-    runtime::watcher::{self, watcher},
+    api::{ApiResource, DynamicObject, ListParams, WatchEvent, WatchParams},
 };
 use rustls::{ServerConfig, pki_types::ServerName};
 use tokio::{
@@ -41,6 +40,9 @@ const GROUP: Duration = Duration::from_millis(20);
 
 /// How long to wait after a failure.
 const RETRY: Duration = Duration::from_secs(1);
+
+/// How long a watch must run so that the delay after it is the shortest.
+const GOOD: Duration = Duration::from_secs(60);
 
 /// How many conflicts in a row do not count as a failure.
 const CONFLICTS: u32 = 10;
@@ -260,28 +262,77 @@ fn wait(conflicts: &mut u32, looked: kube::Result<Duration>) -> Duration {
     }
 }
 
-/// Watches one object, with permissions for that object only. Reports failures, and retries after a delay.
+/// Watches one object, with permissions for that object only: each item means that it may have changed. Reports failures.
+/// After each watch, however it ended, the next one begins after a delay; what it does not deliver is found by the next
+/// check, at the latest after [`PERIOD`].
 fn watch_one(api: Api<DynamicObject>, name: &str) -> stream::BoxStream<'static, ()> {
-    let config = watcher::Config::default().fields(&format!("metadata.name={name}"));
-    let watch = (watcher(api, config).boxed(), Backoff::new());
-    stream::unfold(watch, |(mut events, mut backoff)| async move {
-        loop {
-            match events.next().await? {
-                // A list is about to start, and may fail.
-                Ok(watcher::Event::Init) => {}
-                Ok(_) => return Some(((), (events, Backoff::new()))),
-                Err(error) => {
-                    let error = chain(&error);
-                    tracing::warn!(
-                        error,
-                        "cannot watch the certificate of the webhooks, or what trusts it"
-                    );
-                    sleep(backoff.failure()).await;
+    let fields = format!("metadata.name={name}");
+    stream::unfold(
+        (api, fields, Round::new()),
+        |(api, fields, mut round)| async move {
+            loop {
+                match round.next(&api, &fields).await {
+                    Ok(Some(())) => return Some(((), (api, fields, round))),
+                    Ok(None) => {}
+                    Err(error) => {
+                        let error = chain(&error);
+                        tracing::warn!(
+                            error,
+                            "cannot watch the certificate of the webhooks, or what trusts it"
+                        );
+                    }
                 }
+                round.end().await;
+            }
+        },
+    )
+    .boxed()
+}
+
+/// A watch of one object, and how long to wait for the next one.
+struct Round {
+    events: Option<stream::BoxStream<'static, kube::Result<WatchEvent<DynamicObject>>>>,
+    began: Instant,
+    backoff: Backoff,
+}
+
+impl Round {
+    fn new() -> Self {
+        Self {
+            events: None,
+            began: Instant::now(),
+            backoff: Backoff::new(),
+        }
+    }
+
+    /// Waits until the object may have changed; `None` if the watch has ended.
+    async fn next(&mut self, api: &Api<DynamicObject>, fields: &str) -> kube::Result<Option<()>> {
+        let Some(events) = &mut self.events else {
+            self.began = Instant::now();
+            let list = api.list(&ListParams::default().fields(fields)).await?;
+            let version = list.metadata.resource_version.unwrap_or_default();
+            let params = WatchParams::default().fields(fields);
+            self.events = Some(api.watch(&params, &version).await?.boxed());
+            return Ok(Some(()));
+        };
+        loop {
+            match events.next().await.transpose()? {
+                Some(WatchEvent::Bookmark(_)) => {}
+                Some(WatchEvent::Error(status)) => return Err(kube::Error::Api(status.boxed())),
+                Some(_) => return Ok(Some(())),
+                None => return Ok(None),
             }
         }
-    })
-    .boxed()
+    }
+
+    /// Ends the watch, and waits.
+    async fn end(&mut self) {
+        self.events = None;
+        if self.began.elapsed() >= GOOD {
+            self.backoff = Backoff::new();
+        }
+        sleep(self.backoff.failure()).await;
+    }
 }
 
 fn service(error: anyhow::Error) -> kube::Error {

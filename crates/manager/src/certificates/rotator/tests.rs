@@ -1,6 +1,7 @@
 //! Test rotators, check by check, on the fake API server. Durations are written out, so that a change of a constant is
 //! noticed.
 
+mod ended;
 mod place;
 mod rotations;
 
