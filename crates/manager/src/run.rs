@@ -12,7 +12,7 @@ use tokio::{
     task::{JoinError, JoinSet},
     time::{sleep, timeout},
 };
-use tokio_util::sync::CancellationToken;
+use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::{
     cache::caches::{Caches, Watches, first_end},
@@ -88,17 +88,18 @@ impl Manager {
             if !self.watchdog {
                 return self.run_until_stopped(stop).await;
             }
-            let (options, ended) = (&self.options, CancellationToken::new());
+            let (options, mut watched) = (&self.options, None);
             if options.leader_elect {
                 let lease = options.leader_election_lease_duration;
                 // Half of the time between the deadline and the moment when another process may lead.
                 let grace = lease.saturating_sub(options.leader_election_renew_deadline) / 2;
-                watchdog::watch(self.fence.clone(), grace, ended.clone())?;
+                watched = Some(watchdog::watch(self.fence.clone(), grace)?);
             }
             let result = self.run_until_stopped(stop).await;
-            match &result {
-                Ok(()) => ended.cancel(),
-                Err(error) => watchdog::end(error),
+            if let Err(error) = &result {
+                watchdog::end(error);
+                // Something may still be running.
+                watched.map(DropGuard::disarm);
             }
             result
         })

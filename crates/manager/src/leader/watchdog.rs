@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use tokio_util::sync::CancellationToken;
+use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::leader::fence::Fence;
 
@@ -20,22 +20,21 @@ const ENDING: Duration = Duration::from_secs(5);
 const PERIOD: Duration = Duration::from_millis(500);
 
 /// Ends the process if it is still running `grace` after it has lost the lease; from then on another one may lead. This
-/// does not need the runtime, because all threads of that may be blocked. It watches until `ended`.
-pub(crate) fn watch(
-    fence: Fence,
-    grace: Duration,
-    ended: CancellationToken,
-) -> std::io::Result<()> {
+/// does not need the runtime, because all threads of that may be blocked. It watches until what it returns is dropped, as
+/// it is with the future that runs the manager.
+pub(crate) fn watch(fence: Fence, grace: Duration) -> std::io::Result<DropGuard> {
+    let token = CancellationToken::new();
+    let ended = token.clone();
     let watch = move || {
-        while fence.time_left(grace) != Some(Duration::ZERO) {
+        loop {
+            let left = fence.time_left(grace);
             if ended.is_cancelled() {
                 return;
             }
-            sleep(
-                fence
-                    .time_left(grace)
-                    .map_or(PERIOD, |left| left.min(PERIOD)),
-            );
+            if left == Some(Duration::ZERO) {
+                break;
+            }
+            sleep(left.map_or(PERIOD, |left| left.min(PERIOD)));
         }
         tracing::error!("leadership lost, and this process still runs; ending at once");
         process::exit(1);
@@ -43,7 +42,7 @@ pub(crate) fn watch(
     thread::Builder::new()
         .name("watchdog".to_owned())
         .spawn(watch)?;
-    Ok(())
+    Ok(token.drop_guard())
 }
 
 /// Ends the process after its manager has failed with `error`, unless it soon ends by itself.

@@ -1,4 +1,6 @@
-//! Test SIGTERM during reconciles.
+//! Test SIGTERM during reconciles, and a manager that is dropped.
+
+use std::time::Duration;
 
 use k8s_openapi::api::{coordination::v1::Lease, core::v1::ConfigMap};
 use kbr_testing::eventually;
@@ -6,9 +8,9 @@ use kube::{Api, api::ListParams};
 use rustix::process::Signal;
 
 use crate::{
-    operator::{Fault, ID, SailorSpec, now},
+    operator::{Fault, ID, RUN, SailorSpec, now},
     replica::{LONG, Replica, Setup},
-    world::{World, is_done},
+    world::{Times, World, is_done},
 };
 
 const UNDER_WAY: usize = 50;
@@ -92,6 +94,29 @@ pub async fn sigterm_lets_reconciles_finish_and_then_releases_the_lease(
         freed.saturating_sub(last),
         led.saturating_sub(last),
     ))
+}
+
+pub async fn a_program_goes_on_after_it_has_dropped_its_manager_while_it_led(
+    world: &mut World,
+) -> anyhow::Result<String> {
+    let namespace = world.namespace().await?;
+    let mut setup = Setup::new(&namespace, &[]);
+    let times = Times {
+        lease: Duration::from_secs(4),
+        renew: Duration::from_millis(2500),
+        retry: Duration::from_millis(500),
+    };
+    setup.flags = times.flags();
+    let dropped = (RUN.to_owned(), "dropped".to_owned());
+    setup.environment.push(dropped);
+    world.make(&namespace, 1, |_| SailorSpec::default()).await?;
+    let mut a = Replica::start(&world.plane, "a", &setup).await?;
+    a.reconciles(Duration::ZERO, LONG).await?;
+    let led = now();
+    let status = a.wait(LONG).await?;
+    anyhow::ensure!(status.success(), "{status}\n{}", a.tail());
+    let after = now().saturating_sub(led);
+    Ok(format!("it ended by itself {after:.0?} after it led"))
 }
 
 pub async fn the_shutdown_timeout_cancels_reconciles_and_lets_the_lease_expire(

@@ -76,7 +76,8 @@ const TESTS: &[(&str, Test)] = tests! {
         a_clock_that_is_an_hour_off_does_not_affect_the_election;
     ending:
         sigterm_lets_reconciles_finish_and_then_releases_the_lease
-        the_shutdown_timeout_cancels_reconciles_and_lets_the_lease_expire;
+        the_shutdown_timeout_cancels_reconciles_and_lets_the_lease_expire
+        a_program_goes_on_after_it_has_dropped_its_manager_while_it_led;
     objects:
         objects_that_fail_panic_or_hang_delay_no_others
         a_second_writer_loses_no_write_and_causes_no_endless_loop

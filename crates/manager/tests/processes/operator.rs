@@ -22,14 +22,19 @@ use manager::{Action, Context, Options, WatchedKind};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use tokio::sync::Notify;
 
 use crate::author;
 
 /// The id of the operator, which names its Lease.
 pub const ID: &str = "sailors.example.com";
 
-/// The variable that selects the function of the manager that runs the operator: `run` or `run_until`.
+/// The variable that selects what runs the operator: the function `run` or `run_until` of the manager; or `dropped`, which
+/// drops the manager while it leads, and goes on for a while without it.
 pub const RUN: &str = "SAILORS_RUN";
+
+/// How long the process goes on without its manager.
+const GOES_ON: Duration = Duration::from_secs(10);
 
 /// The variable that lets the operator count parrots, which are an optional kind.
 pub const PARROTS: &str = "SAILORS_PARROTS";
@@ -123,7 +128,12 @@ async fn run(Cli { manager, journal }: Cli) -> anyhow::Result<()> {
         .controller::<Sailor>("sailor")
         .owns::<ConfigMap>()
         .conditions(|status| (&mut status.conditions, &mut status.observed_generation));
-    let reconcile = move |sailor, cx| reconcile(sailor, cx, journal.clone());
+    let reconciled = Arc::new(Notify::new());
+    let begun = reconciled.clone();
+    let reconcile = move |sailor, cx| {
+        begun.notify_one();
+        reconcile(sailor, cx, journal.clone())
+    };
     if std::env::var_os(PARROTS).is_some() {
         controller
             .watches_with::<Parrot>(
@@ -136,6 +146,15 @@ async fn run(Cli { manager, journal }: Cli) -> anyhow::Result<()> {
     }
     match std::env::var(RUN).as_deref() {
         Ok("run_until") => manager.run_until(std::future::pending()).await,
+        Ok("dropped") => {
+            tokio::select! {
+                ended = manager.run_until(std::future::pending()) => return ended,
+                () = reconciled.notified() => {}
+            }
+            drop(manager);
+            tokio::time::sleep(GOES_ON).await;
+            Ok(())
+        }
         _ => manager.run().await,
     }
 }
