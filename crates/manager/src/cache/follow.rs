@@ -16,7 +16,7 @@ use crate::{
         fill::Follower,
         initial::{Events, Position, Watch},
         lenient::Lenient,
-        object::{Cached, Scope, number, version},
+        object::{Cached, Scope, later, number, version},
         trouble,
     },
     client::limit::is_exceeded,
@@ -213,11 +213,15 @@ impl<K: Cached> Follower<'_, K> {
         let (version, is_change) = match event {
             WatchEvent::Added(object) | WatchEvent::Modified(object) => {
                 let version = version(&object).to_owned();
-                self.set(object);
+                if !self.is_outdated(&object, course) {
+                    self.set(object);
+                }
                 (version, true)
             }
             WatchEvent::Deleted(object) => {
-                self.cache.remove(&Key::of(&object), object.meta());
+                if !self.is_outdated(&object, course) {
+                    self.cache.remove(&Key::of(&object), object.meta());
+                }
                 (version(&object).to_owned(), true)
             }
             WatchEvent::Bookmark(bookmark) => (bookmark.metadata.resource_version, false),
@@ -244,6 +248,14 @@ impl<K: Cached> Follower<'_, K> {
             self.prove(course);
         }
         Ok(works)
+    }
+
+    /// Whether the list has delivered a later version of this object.
+    fn is_outdated(&self, object: &Lenient<K>, course: &Course<K>) -> bool {
+        let until = course.position.as_ref().and_then(|at| at.mixed_until);
+        let may_be = until >= number(version(object)) && until.is_some();
+        let cached = may_be.then(|| self.cache.get(&Key::of(object))).flatten();
+        cached.is_some_and(|cached| later(version(&*cached), version(object)))
     }
 
     /// Logs why the watch fails, once for each cause.

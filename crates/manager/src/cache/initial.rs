@@ -15,13 +15,17 @@ use futures_util::{
 };
 use kube::{
     Api, Resource as _,
-    api::{WatchEvent, WatchParams},
+    api::{ListParams, WatchEvent, WatchParams},
     runtime::watcher::Error,
 };
 use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::{
-    cache::{fill::Follower, lenient::Lenient, object::Cached},
+    cache::{
+        fill::Follower,
+        lenient::Lenient,
+        object::{Cached, number},
+    },
     client::limit::is_exceeded,
     error::chain,
     key::Key,
@@ -44,6 +48,8 @@ pub(super) type Events<K> = BoxStream<'static, kube::Result<WatchEvent<Lenient<K
 pub(super) struct Position<K> {
     /// The version up to which all changes are known.
     pub(super) version: String,
+    /// The version up to which some changes may be known.
+    pub(super) mixed_until: Option<u128>,
     /// The changes since then, if they are being watched.
     pub(super) watch: Option<Watch<K>>,
 }
@@ -137,6 +143,7 @@ impl<K: Cached> Follower<'_, K> {
                     self.cache.retain(self.namespace, &listed, &version);
                     return Ok(Position {
                         version,
+                        mixed_until: None,
                         watch: Some(Watch {
                             events,
                             began: Instant::now(),
@@ -148,27 +155,68 @@ impl<K: Cached> Follower<'_, K> {
         }
     }
 
+    /// Lists in pages. If the list takes so long that its continue token expires, it goes on with the token of that
+    /// answer, which means the latest state.
     async fn pages(&self, api: &Api<Lenient<K>>) -> Result<Position<K>, Error> {
-        let mut listed = HashSet::new();
+        let (mut listed, mut first, mut is_renewed) = (HashSet::new(), None, false);
         let mut params = self.shape.list_params();
         loop {
-            let page = api.list(&params).await.map_err(Error::InitialListFailed)?;
+            let page = match api.list(&params).await {
+                Ok(page) => page,
+                // A list without a limit has one page.
+                Err(error) if is_paged(&params) && is_expired(&error) => {
+                    let token = renewed_token(error).filter(|_| !is_renewed);
+                    is_renewed = true;
+                    if token.is_none() {
+                        // All at once, as client-go's pager does.
+                        (params.limit, first) = (None, None);
+                        listed.clear();
+                    }
+                    params.continue_token = token;
+                    continue;
+                }
+                Err(error) => return Err(Error::InitialListFailed(error)),
+            };
+            let version = page.metadata.resource_version.unwrap_or_default();
+            // Later changes of the first objects may be missing, so the watch begins where their page was.
+            let first = first.get_or_insert_with(|| version.clone());
             for object in page.items {
                 listed.insert(self.set(object));
             }
+            is_renewed = false;
             params.continue_token = page.metadata.continue_.filter(|token| !token.is_empty());
             if params.continue_token.is_none() {
-                let version = page.metadata.resource_version;
-                let version = version.filter(|version| !version.is_empty());
-                let version = version.ok_or(Error::NoResourceVersion)?;
-                self.cache.retain(self.namespace, &listed, &version);
+                if first.is_empty() {
+                    return Err(Error::NoResourceVersion);
+                }
+                self.cache.retain(self.namespace, &listed, first);
                 return Ok(Position {
-                    version,
+                    mixed_until: number(&version).filter(|_| version != *first),
+                    version: std::mem::take(first),
                     watch: None,
                 });
             }
         }
     }
+}
+
+/// Whether a request is for a page after the first.
+fn is_paged(params: &ListParams) -> bool {
+    params.limit.is_some() && params.continue_token.is_some()
+}
+
+/// Whether a token has expired.
+fn is_expired(error: &kube::Error) -> bool {
+    matches!(error, kube::Error::Api(status) if status.code == 410)
+}
+
+/// The token of the answer to go on with.
+fn renewed_token(error: kube::Error) -> Option<String> {
+    let kube::Error::Api(status) = error else {
+        return None;
+    };
+    let token = status.metadata?.continue_;
+    token.filter(|token| !token.is_empty())
 }
 
 impl From<kube::Error> for Unstreamed {

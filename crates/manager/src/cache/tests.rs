@@ -1,6 +1,7 @@
 //! Caches whose watches fail, on a fake API server that rejects some of them.
 
 mod behind;
+mod expired;
 mod faulty;
 mod leading;
 mod optional;
