@@ -251,6 +251,11 @@ impl<K: Object> Context<K> {
         {
             match result {
                 Ok(_) => draft.withdraw_failure(&self.object, accessor),
+                // The next attempt is about to begin.
+                Err(failure)
+                    if failure.may_pass()
+                        && !self.core.queue.has_failed(&self.key)
+                        && draft.keeps_ready(&self.object, accessor) => {}
                 Err(failure) => {
                     let reason = failure.waits().unwrap_or(FAILED);
                     draft.fail(&self.object, accessor, reason, &failure.to_string());

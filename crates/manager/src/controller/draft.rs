@@ -101,6 +101,18 @@ impl<K: Object> Draft<K> {
         self.set(object, accessor, new);
     }
 
+    /// Whether `object` is ready, and the reconcile has not said otherwise.
+    pub(crate) fn keeps_ready(&self, object: &K, accessor: &Accessor<K>) -> bool {
+        let is_ready = |object: &K| {
+            let (mut object, mut ready) = (object.clone(), false);
+            accessor.change(&mut object, &mut |conditions, _| {
+                ready = condition::is_ready(conditions);
+            });
+            ready
+        };
+        is_ready(object) && self.wanted.as_ref().is_none_or(is_ready)
+    }
+
     /// Removes the `Ready` that an earlier failure has set, and the generation that it observed, unless the reconcile
     /// has set its own, or is a clean-up that goes on.
     pub(crate) fn withdraw_failure(&mut self, object: &K, accessor: &Accessor<K>) {

@@ -68,6 +68,14 @@ impl Failure {
         }
     }
 
+    /// Whether it says nothing of the object, and the retry after its back-off may succeed.
+    pub(crate) fn may_pass(&self) -> bool {
+        match self {
+            Self::Error(error) => retry::of(error) == Retry::Backoff && retry::may_pass(error),
+            Self::Panic(_) | Self::Timeout(_) => false,
+        }
+    }
+
     /// The author's reason, if the reconcile only waits for something: that is no error.
     pub(crate) fn waits(&self) -> Option<&str> {
         match self {

@@ -180,6 +180,11 @@ impl Queue {
         delay
     }
 
+    /// Whether a key backs off.
+    pub(crate) fn has_failed(&self, key: &Key) -> bool {
+        self.lock().failures.contains_key(key)
+    }
+
     /// Resets the back-off of a key.
     pub(crate) fn forget(&self, key: &Key) {
         self.lock().failures.remove(key);

@@ -230,7 +230,9 @@ impl<'a, K: Object, W, S> Controller<'a, K, W, S> {
     /// reconcile has set `Ready` to `False` before it fails, its reason stays, and the error follows its message. The next
     /// reconcile that succeeds replaces that with the `Ready` that it sets. If it sets none, a `ReconcileFailed` is removed:
     /// a controller that does not set `Ready` must not leave one behind. In both cases, `observedGeneration` is the
-    /// generation of the object. See [`without_automatic_ready`](Self::without_automatic_ready).
+    /// generation of the object. An error of the API server that may pass, such as a 500 while etcd changes its leader,
+    /// leaves a ready object ready unless the next attempt fails, too. See
+    /// [`without_automatic_ready`](Self::without_automatic_ready).
     pub fn conditions<F>(mut self, accessor: F) -> Self
     where
         K: HasStatus<Status: Default + Serialize>,

@@ -152,6 +152,19 @@ pub(crate) fn of(error: &anyhow::Error) -> Retry {
     decided.map_or(Retry::Backoff, |decided: &Decided| decided.retry)
 }
 
+/// Whether an error says something of the API server and not of the object, and the next attempt may succeed: it is
+/// overloaded, restarts, changes its leader, had another writer of the object, or gave no answer.
+pub(crate) fn may_pass(error: &anyhow::Error) -> bool {
+    let error = error.chain().find_map(|cause| cause.downcast_ref());
+    match error {
+        Some(kube::Error::Api(status)) => matches!(status.code, 408 | 409 | 429 | 500..),
+        Some(kube::Error::Service(_) | kube::Error::HyperError(_) | kube::Error::ReadEvents(_)) => {
+            true
+        }
+        _ => false,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use anyhow::{Context as _, anyhow};

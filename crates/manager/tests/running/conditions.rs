@@ -1,10 +1,15 @@
 //! Test the condition `Ready`, which the manager sets to `False` when a reconcile fails.
 
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Mutex},
+};
+
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
-use kbr_testing::{FakeApi, is_ready, reason};
+use kbr_testing::{FakeApi, eventually, is_ready, reason};
 use manager::{Action, Context, Manager};
 
-use crate::support::{Captain, CaptainStatus, captain, object};
+use crate::support::{Captain, CaptainStatus, Running, SOON, captain, object, options};
 
 /// The reconcile first sets a condition of this type, and then fails if the chart of the captain is `fail`.
 fn register(manager: &mut Manager, kind: &'static str) {
@@ -276,4 +281,76 @@ async fn a_cleanup_reports_like_a_reconcile_and_keeps_the_failure_while_it_goes_
         let found = (ready.reason.as_str(), ready.message.as_str());
         assert_eq!(found, (reason, message), "{chart}");
     }
+}
+
+/// Reconciles an object that has been ready since 2020, and fails with these errors in turn before it succeeds. Returns
+/// whether it has been ready all the time.
+async fn stays_ready(errors: Vec<anyhow::Error>) -> bool {
+    let api = FakeApi::new();
+    let planned = Arc::new(Mutex::new(VecDeque::from(errors)));
+    let left = planned.clone();
+    let mut manager = api.manager_with(options());
+    manager
+        .controller::<Captain>("captain")
+        .conditions(|status| (&mut status.conditions, &mut status.observed_generation))
+        .reconcile(move |_, cx: Context<Captain>| {
+            let error = planned.lock().unwrap().pop_front();
+            async move {
+                if let Some(error) = error {
+                    return Err(error);
+                }
+                cx.ready("Sailing", "all is well");
+                Ok(Action::await_change())
+            }
+        });
+    let mut hook = captain("hook", "a");
+    let long_ago = Time("2020-01-01T00:00:00Z".parse().unwrap());
+    hook.status.get_or_insert_default().conditions = vec![Condition {
+        type_: "Ready".to_owned(),
+        status: "True".to_owned(),
+        reason: "Sailing".to_owned(),
+        message: String::new(),
+        observed_generation: None,
+        last_transition_time: long_ago.clone(),
+    }];
+    api.put(&hook);
+    let running = Running::start(manager);
+    let done = async || {
+        let ready = ready(&api).unwrap();
+        let all_tried = left.lock().unwrap().is_empty();
+        Ok((all_tried && ready.message == "all is well").then_some(ready))
+    };
+    let ready = eventually(SOON, "it is reconciled", done).await.unwrap();
+    running.stop().await.unwrap();
+    ready.last_transition_time == long_ago
+}
+
+fn api_error(code: u16) -> anyhow::Error {
+    let status = kube::core::Status::failure("etcdserver: leader changed", "");
+    let error = kube::Error::Api(status.with_code(code).boxed());
+    anyhow::Error::new(error).context("cannot apply")
+}
+
+#[tokio::test]
+async fn an_error_of_the_api_server_that_may_pass_makes_a_ready_object_unready_when_it_happens_again()
+ {
+    for code in [408, 409, 429, 500, 503, 504] {
+        assert!(stays_ready(vec![api_error(code)]).await, "{code}");
+        assert!(
+            !stays_ready(vec![api_error(code), api_error(500)]).await,
+            "{code}"
+        );
+    }
+    let lost = || anyhow::Error::new(kube::Error::Service("connection reset".into()));
+    assert!(stays_ready(vec![lost()]).await);
+    assert!(!stays_ready(vec![lost(), lost()]).await);
+}
+
+#[tokio::test]
+async fn any_other_error_makes_a_ready_object_unready_at_once() {
+    assert!(!stays_ready(vec![anyhow::anyhow!("no wind")]).await);
+    assert!(!stays_ready(vec![api_error(403)]).await);
+    assert!(!stays_ready(vec![api_error(422)]).await);
+    let later = manager::retry_after(std::time::Duration::from_millis(1), api_error(500));
+    assert!(!stays_ready(vec![later]).await, "later");
 }
