@@ -24,8 +24,7 @@ use crate::{
     manager::Manager,
     metrics::Metrics,
     options::Options,
-    servers::budget::Budget,
-    webhook::{CONVERT, Call, GroupVersionKind, Registered, Task, Webhooks},
+    webhook::{CONVERT, Call, GroupVersionKind, Registered, Task, Turns, Webhooks},
 };
 pub use crate::{
     controller::{timer::Timer as Clock, worker::ReconciledKind},
@@ -215,7 +214,7 @@ impl Hooks {
         let registered = self.webhooks.get(path)?;
         let call = Call {
             body: Arc::new(review.to_string().into_bytes().into()),
-            budget: Arc::new(Budget::all()),
+            turns: Turns::unlimited(),
             client: self.client.clone(),
             metrics: self.metrics.webhook(path),
         };

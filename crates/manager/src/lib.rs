@@ -113,6 +113,7 @@ mod metrics;
 mod migration;
 mod options;
 mod panics;
+mod parse;
 mod request;
 mod run;
 mod secret;

@@ -1,67 +1,47 @@
-//! Bodies of requests: limits the size of each, and the memory of all that a server holds at once.
+//! Bodies of requests: limits the size of each, and the memory of all that arrive at once.
 
-use std::{future::poll_fn, ops::Deref, sync::Arc, time::Duration};
+use std::{future::poll_fn, ops::Deref, pin::Pin};
 
+use super::room::{FREE, Room, Share};
 use hyper::{
     StatusCode,
     body::{Body as _, Incoming},
 };
-use tokio::time::timeout;
-
-use super::{
-    budget::Budget,
-    cost::most_expensive,
-    room::{Room, Share},
-    unsent::Unsent,
-};
-
-/// How many bytes of each body need no room. Most bodies are smaller. The limit of connections limits their sum.
-const SMALL: usize = 32 << 10;
-
-/// The budget of a body for which no memory is taken: that of most requests.
-pub(crate) const CHEAP: usize = 256 << 10;
 
 /// The limits of a body.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Limits {
+pub(crate) struct Limits<'a> {
+    pub(crate) room: &'a Room,
     pub(crate) bytes: usize,
-    /// How many times its size the body takes: twice, if the answer is as large.
-    pub(crate) copies: usize,
-    /// How long it may wait for bodies that have arrived before.
-    pub(crate) wait: Duration,
 }
 
-/// Reads a body. Fails with a status if it is too large or ends early, or if there is no room.
-pub(super) async fn read(
-    room: &Room,
-    mut body: Incoming,
-    limits: Limits,
-) -> Result<Body, StatusCode> {
+/// Reads a body, and waits for room as long as it is polled. Fails with a status if it is too large, ends early, or gives
+/// way to others.
+pub(super) async fn read(mut body: Incoming, limits: Limits<'_>) -> Result<Body, StatusCode> {
     let announced = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
     if announced > limits.bytes {
         return Err(StatusCode::PAYLOAD_TOO_LARGE);
     }
-    let mut share = room.enter();
-    let mut bytes = Blocks::default();
-    let (mut free, mut arrived) = (SMALL, false);
-    while !arrived {
-        let frame = tokio::select! {
-            () = share.ended() => return Err(StatusCode::SERVICE_UNAVAILABLE),
-            frame = poll_fn(|cx| std::pin::Pin::new(&mut body).poll_frame(cx)) => frame,
+    let length = body
+        .size_hint()
+        .exact()
+        .and_then(|it| usize::try_from(it).ok());
+    let mut share = limits.room.enter(length.unwrap_or(limits.bytes));
+    let (mut bytes, mut free) = (Blocks::default(), FREE);
+    loop {
+        let frame = share.receive(poll_fn(|cx| Pin::new(&mut body).poll_frame(cx)));
+        let data = match frame.await {
+            None => return Err(StatusCode::SERVICE_UNAVAILABLE),
+            Some(None) => break,
+            Some(Some(Err(_))) => return Err(StatusCode::BAD_REQUEST),
+            Some(Some(Ok(frame))) => frame.into_data().unwrap_or_default(),
         };
-        let data = match frame.transpose() {
-            Ok(frame) => frame.map(|frame| frame.into_data().unwrap_or_default()),
-            Err(_) => return Err(StatusCode::BAD_REQUEST),
-        };
-        arrived = data.is_none();
-        let data = data.unwrap_or_default();
         if bytes.length + data.len() > limits.bytes {
             return Err(StatusCode::PAYLOAD_TOO_LARGE);
         }
         let needed = data.len().saturating_sub(free);
         free -= data.len() - needed;
-        let taken = timeout(limits.wait, share.take(needed * limits.copies)).await;
-        if !taken.unwrap_or_default() {
+        if needed > 0 && !share.take(needed).await {
             return Err(StatusCode::SERVICE_UNAVAILABLE);
         }
         bytes.push(&data);
@@ -71,7 +51,7 @@ pub(super) async fn read(
     }
     Ok(Body {
         bytes: bytes.join(),
-        share: Some(Arc::new(share)),
+        share: Some(share),
     })
 }
 
@@ -87,14 +67,14 @@ impl Blocks {
     fn push(&mut self, mut data: &[u8]) {
         self.length += data.len();
         while !data.is_empty() {
-            let full = self.blocks.last().is_none_or(|last| last.len() == SMALL);
+            let full = self.blocks.last().is_none_or(|last| last.len() == FREE);
             if full {
                 self.blocks.push(Vec::new());
             }
             let Some(last) = self.blocks.last_mut() else {
                 return;
             };
-            let (now, rest) = data.split_at(data.len().min(SMALL - last.len()));
+            let (now, rest) = data.split_at(data.len().min(FREE - last.len()));
             last.extend_from_slice(now);
             data = rest;
         }
@@ -113,44 +93,13 @@ impl Blocks {
 #[derive(Debug, Default)]
 pub(crate) struct Body {
     bytes: Vec<u8>,
-    share: Option<Arc<Share>>,
+    share: Option<Share>,
 }
 
 impl Body {
     /// The bytes, and their room, which must be kept for as long as they are.
-    pub(crate) fn into_parts(self) -> (Vec<u8>, Option<Arc<Share>>) {
+    pub(crate) fn into_parts(self) -> (Vec<u8>, Option<Share>) {
         (self.bytes, self.share)
-    }
-
-    /// Keeps the room, if there is any, and as much of the budget as the answer needs besides, for an answer of this many
-    /// bytes whose client may take so long to read it.
-    pub(crate) fn unsent(
-        &self,
-        bytes: usize,
-        budget: Arc<Budget>,
-        limit: Duration,
-    ) -> Option<Unsent> {
-        let share = self.share.clone()?;
-        let kept = budget.keep(bytes.saturating_sub(share.taken()));
-        (share.taken() > 0 || kept.is_some()).then(|| Unsent::new(share, kept, limit))
-    }
-
-    /// What it costs to parse the most expensive value at this depth, as far as that can be estimated.
-    pub(crate) fn cost(&self, depth: usize) -> usize {
-        most_expensive(&self.bytes, depth)
-    }
-
-    /// A budget of about this many bytes; waits until there is as much memory.
-    pub(crate) async fn budget(&self, bytes: usize, wait: Duration) -> Result<Budget, StatusCode> {
-        let Some(share) = &self.share else {
-            return Ok(Budget::all());
-        };
-        let budget = Budget::of(bytes.max(CHEAP));
-        if budget.most() == CHEAP {
-            return Ok(budget);
-        }
-        let permit = timeout(wait, share.room().parse(budget.most())).await;
-        Ok(budget.with(permit.map_err(|_| StatusCode::SERVICE_UNAVAILABLE)?))
     }
 }
 
@@ -165,10 +114,7 @@ impl Deref for Body {
 /// A body that takes no room of the server.
 impl From<Vec<u8>> for Body {
     fn from(bytes: Vec<u8>) -> Self {
-        Self {
-            bytes,
-            ..Self::default()
-        }
+        Self { bytes, share: None }
     }
 }
 

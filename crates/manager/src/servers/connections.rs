@@ -100,9 +100,9 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// Closes the connection, whatever it is doing.
-    pub(super) fn close(&self) {
-        self.closed.cancel();
+    /// Closes the connection once it is cancelled, whatever that is doing.
+    pub(super) fn closed(&self) -> CancellationToken {
+        self.closed.clone()
     }
 
     /// Waits until the connection must be closed.

@@ -12,15 +12,13 @@ use crate::{
     servers::{
         body::Limits,
         http::{self, Reply},
+        room::Room,
     },
 };
 
 /// How long a handler may take, and the largest body of a request in bytes.
 const LIMIT: Duration = Duration::from_secs(60);
 const MOST: usize = 1 << 20;
-
-/// How long a body may wait for memory.
-const WAIT: Duration = Duration::from_secs(10);
 
 /// A handler of the author.
 pub(crate) type OwnHandler = Arc<
@@ -31,14 +29,14 @@ pub(crate) type OwnHandler = Arc<
 pub(crate) type Handlers = BTreeMap<String, OwnHandler>;
 
 /// Answers a request by a handler.
-pub(super) async fn answer(handler: &OwnHandler, mut request: http::Request) -> Response<Vec<u8>> {
+pub(super) async fn answer(
+    handler: &OwnHandler,
+    room: &Room,
+    mut request: http::Request,
+) -> Response<Vec<u8>> {
     let path = request.uri().path().to_owned();
     let answer = async {
-        let limits = Limits {
-            bytes: MOST,
-            copies: 1,
-            wait: WAIT,
-        };
+        let limits = Limits { room, bytes: MOST };
         // The room is kept until the handler has ended, because the handler has the bytes.
         let (body, _room) = match request.body(limits).await {
             Ok(body) => body.into_parts(),
@@ -76,7 +74,9 @@ mod tests {
     use tokio_util::sync::CancellationToken;
 
     use super::*;
-    use crate::servers::room::ROOM;
+    use crate::servers::room::FREE;
+
+    const ROOM: usize = 4 << 20;
 
     /// Sends a body.
     async fn send(address: std::net::SocketAddr, body: &[u8]) -> TcpStream {
@@ -105,20 +105,22 @@ mod tests {
                 Ok(Response::default())
             })
         });
+        let room = Room::of(ROOM);
         let (stop, listener) = (CancellationToken::new(), http::bind("127.0.0.1:0").await);
         let server = http::Server {
             listener: listener.unwrap(),
             tls: None,
             handler: Arc::new(move |request| {
                 let handler = handler.clone();
-                Box::pin(async move { answer(&handler, request).await })
+                let room = room.clone();
+                Box::pin(async move { answer(&handler, &room, request).await })
             }),
         };
         let address = server.listener.local_addr().unwrap();
         let running = tokio::spawn(server.run(stop.clone()));
         let largest = vec![b'x'; MOST];
         let mut streams = Vec::new();
-        for _ in 0..ROOM / MOST {
+        for _ in 0..=ROOM / (MOST - FREE) {
             streams.push(send(address, &largest).await);
             assert_eq!(called.recv().await, Some(MOST));
         }

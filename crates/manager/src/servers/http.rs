@@ -27,7 +27,6 @@ use crate::servers::{
     body::{self, Body, Limits},
     connections::{Connections, Place},
     room::Room,
-    unsent::Unsent,
 };
 
 /// How long a client may take for its handshake, and to send the head of a request. Idle connections are closed after
@@ -44,7 +43,7 @@ const HEAD: usize = 16 * 1024;
 /// The head of a request, and its body for handlers that want it.
 pub(crate) struct Request {
     parts: Parts,
-    body: Option<(Incoming, Room, Arc<Place>)>,
+    body: Option<(Incoming, Arc<Place>)>,
     has_certificate: bool,
 }
 
@@ -98,11 +97,11 @@ impl Request {
 
     /// The body within these limits, or the status to respond with. Until it has arrived, its connection counts as
     /// idle.
-    pub(crate) async fn body(&mut self, limits: Limits) -> Result<Body, StatusCode> {
-        let Some((body, room, place)) = self.body.take() else {
+    pub(crate) async fn body(&mut self, limits: Limits<'_>) -> Result<Body, StatusCode> {
+        let Some((body, place)) = self.body.take() else {
             return Ok(Body::default());
         };
-        let body = body::read(&room, body, limits).await?;
+        let body = body::read(body, limits).await?;
         place.busy();
         Ok(body)
     }
@@ -150,7 +149,7 @@ impl From<Reply> for Response<Vec<u8>> {
     }
 }
 
-/// Handles requests.
+/// Handles requests. A response with a [`Room`] among its extensions takes room until it is read.
 pub(crate) type Handler =
     Arc<dyn Fn(Request) -> BoxFuture<'static, Response<Vec<u8>>> + Send + Sync>;
 
@@ -176,7 +175,7 @@ impl Server {
         draining: CancellationToken,
         stop: CancellationToken,
     ) {
-        let (places, room) = (Connections::new(CONNECTIONS), Room::new());
+        let places = Connections::new(CONNECTIONS);
         let mut connections = JoinSet::new();
         loop {
             tokio::select! {
@@ -190,7 +189,6 @@ impl Server {
                         let tls = self.tls.as_ref().map(|tls| tls.borrow().clone());
                         let connection = Connection {
                             handler: self.handler.clone(),
-                            room: room.clone(),
                             idle,
                             draining: draining.clone(),
                             stop: stop.clone(),
@@ -219,7 +217,6 @@ impl Server {
 /// The parameters of one connection.
 struct Connection {
     handler: Handler,
-    room: Room,
     idle: Duration,
     draining: CancellationToken,
     stop: CancellationToken,
@@ -259,7 +256,7 @@ impl Connection {
             if body.is_end_stream() {
                 place.busy();
             }
-            let body = Some((body, self.room.clone(), place.clone()));
+            let body = Some((body, place.clone()));
             let reply = (self.handler)(Request {
                 parts,
                 body,
@@ -268,9 +265,9 @@ impl Connection {
             async {
                 let mut response = reply.await;
                 place.idle();
-                let unsent = response.extensions_mut().remove::<Unsent>();
-                let mut response = response.map(|bytes| match unsent {
-                    Some(unsent) => kube::client::Body::from(unsent.keep(bytes, place)),
+                let room = response.extensions_mut().remove::<Room>();
+                let mut response = response.map(|bytes| match room {
+                    Some(room) => kube::client::Body::from(room.unread(bytes, place.closed())),
                     None => bytes.into(),
                 });
                 if self.draining.is_cancelled() {

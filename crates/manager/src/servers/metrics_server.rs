@@ -10,12 +10,16 @@ use crate::{
         access_reviews::Reviews,
         handlers::{self, Handlers},
         http::{Handler, Reply, Request},
+        room::Room,
     },
     user::User,
 };
 
 /// The path of the metrics.
 const METRICS: &str = "/metrics";
+
+/// The room for the bodies that the handlers of the author get, in bytes.
+const ROOM: usize = 24 << 20;
 
 /// What the server serves.
 pub(crate) struct Pages {
@@ -26,15 +30,15 @@ pub(crate) struct Pages {
 }
 
 pub(crate) fn handler(pages: Pages) -> Handler {
-    let pages = Arc::new(pages);
+    let (pages, room) = (Arc::new(pages), Room::of(ROOM));
     Arc::new(move |request| {
-        let pages = pages.clone();
-        Box::pin(async move { pages.answer(request).await })
+        let (pages, room) = (pages.clone(), room.clone());
+        Box::pin(async move { pages.answer(&room, request).await })
     })
 }
 
 impl Pages {
-    async fn answer(&self, mut request: Request) -> Response<Vec<u8>> {
+    async fn answer(&self, room: &Room, mut request: Request) -> Response<Vec<u8>> {
         let (method, path) = (request.method().clone(), request.uri().path().to_owned());
         let handler = self.handlers.get(&path);
         // No review is needed for a path that does not exist.
@@ -60,7 +64,7 @@ impl Pages {
             }
         }
         match handler {
-            Some(handler) => handlers::answer(handler, request).await,
+            Some(handler) => handlers::answer(handler, room, request).await,
             None => self.metrics().into(),
         }
     }
@@ -118,7 +122,7 @@ mod tests {
             request = request.header(AUTHORIZATION, token);
         }
         let (parts, ()) = request.body(()).unwrap().into_parts();
-        let response = pages.answer(parts.into()).await;
+        let response = pages.answer(&Room::of(ROOM), parts.into()).await;
         let body = String::from_utf8(response.body().clone()).unwrap();
         (response.status().as_u16(), body)
     }

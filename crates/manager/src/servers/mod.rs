@@ -1,21 +1,17 @@
 //! The HTTP servers of the operator: probes, metrics, and the parts that they share with webhooks.
 
 pub(crate) mod access_reviews;
-mod apart;
 pub(crate) mod body;
-pub(crate) mod budget;
 pub(crate) mod check;
 mod checks;
 pub(crate) mod client_ca;
 pub(crate) mod connections;
-mod cost;
 pub(crate) mod handlers;
 pub(crate) mod http;
 pub(crate) mod metrics_server;
 pub(crate) mod probe_server;
 pub(crate) mod probes;
-mod room;
+pub(crate) mod room;
 mod serve;
 pub(crate) mod stall_detector;
 pub(crate) mod tls;
-mod unsent;

@@ -2,26 +2,26 @@
 
 use std::{fmt::Display, sync::Arc};
 
-use hyper::StatusCode;
 use kube::Client;
-use serde::de::{DeserializeOwned, IgnoredAny};
-use serde_json::{Value, value::RawValue};
+use serde::de::IgnoredAny;
+use serde_json::value::RawValue;
 
 use super::{
-    changes::changes,
-    charged,
     panic_handler::guarded,
+    patch::changes,
     read::{self, Review, Unreadable},
     rejection::Rejection,
-    reply::{Allowed, reply, too_large},
+    reply::{Allowed, reply, unread},
     request::{Operation, Request},
     review::{GroupVersionKind, Question},
     serve::{Call, Webhook},
     traits::{Defaulter, Validator},
+    turn::Turn,
 };
 use crate::{
     cache::{object::Object, reader::Reader},
-    servers::{budget::Budget, http::Reply},
+    parse::{self, Error},
+    servers::{body::Body, http::Reply},
 };
 
 /// A webhook that answers with the changes of `defaulter`.
@@ -30,15 +30,11 @@ pub(super) fn defaulting<K: Object>(defaulter: impl Defaulter<K>, reader: Reader
     Arc::new(move |call| {
         let (defaulter, reader) = (defaulter.clone(), reader.clone());
         Box::pin(async move {
-            let call = Arc::new(call);
-            let mut review = match read::<K, IgnoredAny>(&call).await {
-                Ok(review) => review,
+            let (mut review, turn) = match read::<K>(&call).await {
+                Ok(read) => read,
                 Err(reply) => return reply,
             };
-            let verdict = default(&*defaulter, &mut review, &call, reader).await;
-            if call.budget.exceeded() {
-                return too_large(&call, &Budget::problem());
-            }
+            let verdict = default(&*defaulter, &mut review, &call, reader, turn).await;
             reply(&review.question, verdict, &call.metrics)
         })
     })
@@ -50,58 +46,45 @@ pub(super) fn validating<K: Object>(validator: impl Validator<K>, reader: Reader
     Arc::new(move |call| {
         let (validator, reads) = (validator.clone(), (call.client.clone(), reader.clone()));
         Box::pin(async move {
-            let call = Arc::new(call);
-            let mut review = match read::<K, K>(&call).await {
-                Ok(review) => review,
+            let (mut review, _turn) = match read::<K>(&call).await {
+                Ok(read) => read,
                 Err(reply) => return reply,
             };
+            if let Some(Unreadable::Old(problem) | Unreadable::Both(problem)) = &review.unreadable {
+                call.metrics.unreadable();
+                let (kind, question) = (K::kind(&()), &review.question);
+                let (namespace, name) = (&question.namespace, &question.name);
+                tracing::warn!(error = problem, %kind, namespace, name, "cannot read a stored object");
+            }
             let verdict = validate(&*validator, &mut review, reads).await;
             reply(&review.question, verdict, &call.metrics)
         })
     })
 }
 
-/// Reads a review, and reports a stored object that cannot be read.
-async fn read<K: Object, O: DeserializeOwned + Send + 'static>(
-    call: &Arc<Call>,
-) -> Result<Review<K, O>, Reply> {
-    let Call { body, budget, .. } = call.as_ref();
-    let (text, most) = (body.clone(), budget.clone());
-    let review = budget.spend(move || read::read::<K, O>(&text, &most)).await;
-    let review = review.map_err(|problem| {
-        if call.budget.exceeded() {
-            return too_large(call, &problem);
-        }
-        let problem = format!("not a review: {problem}\n");
-        Reply::text(StatusCode::BAD_REQUEST, problem)
-    })?;
-    if let Some(Unreadable::Old(problem) | Unreadable::Both(problem)) = &review.unreadable {
-        call.metrics.unreadable();
-        let (kind, question) = (K::kind(&()), &review.question);
-        let (namespace, name) = (&question.namespace, &question.name);
-        tracing::warn!(error = problem, %kind, namespace, name, "cannot read a stored object");
+/// Reads a review in its turn.
+async fn read<K: Object>(call: &Call) -> Result<(Review<K>, Turn), Reply> {
+    let body = call.body.clone();
+    let read = move |most| read::read::<K>(&body, most);
+    match call.turns.parse(call.body.len(), read).await {
+        (Ok(review), turn) => Ok((review, turn)),
+        (Err(error), _) => Err(unread(call, &error)),
     }
-    Ok(review)
 }
 
 /// The patch with the changes of `defaulter`.
 async fn default<K: Object>(
     defaulter: &impl Defaulter<K>,
-    review: &mut Review<K, IgnoredAny>,
-    call: &Arc<Call>,
+    review: &mut Review<K>,
+    call: &Call,
     reader: Reader,
+    turn: Turn,
 ) -> Result<Allowed, Rejection> {
     let question = &mut review.question;
     kind_of::<K>(&question.kind)?;
-    let (body, budget) = (call.body.clone(), call.budget.clone());
-    let old = move || {
-        let most = budget.clone();
-        let read = move || Question::<IgnoredAny, K>::read(&body, &most);
-        budget.spend_now(read).ok()?.old_object
-    };
-    let cx = Request::new(question, (call.client.clone(), reader), old)?;
+    let cx = Request::new(question, (call.client.clone(), reader))?;
     if cx.operation == Operation::Delete {
-        return Ok(Allowed::patched(Vec::new()));
+        return Ok(Allowed::default());
     }
     match &review.unreadable {
         Some(Unreadable::New(problem)) => return Err(cannot_read(problem)),
@@ -109,45 +92,43 @@ async fn default<K: Object>(
         Some(Unreadable::Old(_)) | None => {}
     }
     let object = question.object.take().ok_or_else(no_object)?;
-    let read = call.budget.used();
-    let most = call.clone();
-    let before = move || {
-        (
-            charged::to_string(&object, most.body.len(), &most.budget),
-            object,
-        )
-    };
-    let (before, mut object) = call.budget.spend(before).await;
-    let before = before?;
+    let length = call.body.len();
+    let written = turn.spend(move || (parse::to_string(&object, length), object));
+    let (before, mut object) = written.await;
+    let before = before.map_err(unwritten)?;
     guarded(defaulter.default(&mut object, &cx)).await?;
-    let most = call.clone();
-    let steps = call.budget.spend(move || {
-        let after = charged::to_string(&object, before.len(), &most.budget)?;
+    drop(cx);
+    let body = call.body.clone();
+    let patch = turn.spend(move || {
+        let after = parse::to_string(&object, before.len())?;
         // Nothing more is done with it, and it may be large.
         drop(object);
-        most.budget.free(read);
-        steps(&most, &before, &after)
+        patch(&body, &before, &after)
     });
-    Ok(Allowed::patched(steps.await?))
+    Ok(Allowed::patched(patch.await.map_err(unwritten)?))
 }
 
-/// The changes of an object, as the steps of a patch of the object as it was sent.
-fn steps(call: &Call, before: &str, after: &str) -> Result<Vec<Value>, Rejection> {
-    let question = Question::<&RawValue, IgnoredAny>::read(&call.body, &call.budget);
-    let raw = question.map_err(cannot_read)?.object;
-    let raw = raw.map_or("{}", RawValue::get);
-    changes(raw, before, after, &call.budget).map_err(cannot_read)
+fn unwritten(error: Error) -> Rejection {
+    match error {
+        Error::TooLarge(problem) => Rejection::too_large(problem),
+        Error::Invalid(error) => error.into(),
+    }
+}
+
+/// The patch of the object as it was sent.
+fn patch(body: &Body, before: &str, after: &str) -> Result<String, Error> {
+    let question = Question::<&RawValue, IgnoredAny>::read(body, usize::MAX)?;
+    changes(question.object.map_or("{}", RawValue::get), before, after)
 }
 
 async fn validate<K: Object>(
     validator: &impl Validator<K>,
-    review: &mut Review<K, K>,
+    review: &mut Review<K>,
     reads: (Client, Reader),
 ) -> Result<Allowed, Rejection> {
     let question = &mut review.question;
     kind_of::<K>(&question.kind)?;
-    let old = question.old_object.take();
-    let cx = Request::new(question, reads, || old)?;
+    let cx = Request::new(question, reads)?;
     let object = question.object.take();
     let unreadable = match &review.unreadable {
         Some(Unreadable::New(problem)) => return Err(cannot_read(problem)),

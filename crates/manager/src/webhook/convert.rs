@@ -6,20 +6,15 @@ use hyper::StatusCode;
 use serde::Deserialize;
 use serde_json::{json, value::RawValue};
 
-use super::{
-    serve::{Call, Webhook},
-    text::items,
-    versions::Conversions,
-};
-use crate::{
-    metrics::WebhookMetrics,
-    panics::caught,
-    servers::{budget::Budget, http::Reply},
-};
+use super::{serve::Webhook, text::items, versions::Conversions};
+use crate::{metrics::WebhookMetrics, panics::caught, parse::Error, servers::http::Reply};
 
 /// The API version of the review and of the answer.
 const VERSION: &str = "apiextensions.k8s.io/v1";
 const KIND: &str = "ConversionReview";
+
+/// The largest answer in bytes: twice the largest review.
+const MOST: usize = 24 << 20;
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -47,41 +42,62 @@ struct Question<'a> {
 pub(super) fn converting(conversions: Conversions) -> Webhook {
     let conversions = Arc::new(conversions);
     Arc::new(move |call| {
-        let (conversions, budget) = (conversions.clone(), call.budget.clone());
-        Box::pin(async move { budget.spend(move || answer(&conversions, &call)).await })
+        let conversions = conversions.clone();
+        Box::pin(async move {
+            let (body, metrics) = (call.body.clone(), call.metrics.clone());
+            let convert = move |most| answer(&conversions, &body, most, &metrics);
+            match call.turns.parse(call.body.len(), convert).await {
+                (Ok(reply), _) => reply,
+                (Err(error), _) => failure(&call.body, &error.to_string()),
+            }
+        })
     })
 }
 
-fn answer(conversions: &Conversions, call: &Call) -> Reply {
-    let (budget, metrics) = (&call.budget, &call.metrics);
-    let question = match read(&call.body) {
+/// The answer to a review, unless an object takes more memory than this.
+fn answer(
+    conversions: &Conversions,
+    body: &[u8],
+    most: usize,
+    metrics: &WebhookMetrics,
+) -> Result<Reply, Error> {
+    let question = match read(body) {
         Ok(question) => question,
-        Err(problem) => return Reply::text(StatusCode::BAD_REQUEST, format!("{problem}\n")),
+        Err(problem) => {
+            let problem = format!("{problem}\n");
+            return Ok(Reply::text(StatusCode::BAD_REQUEST, problem));
+        }
     };
-    let converted = caught(|| convert(conversions, &question, budget, metrics));
+    let converted = caught(|| convert(conversions, &question, most, metrics));
     let converted = converted.unwrap_or_else(|panic| {
         metrics.conversion_panicked();
-        Err(format!("panic: {panic}"))
-    });
-    let answer = converted.unwrap_or_else(|error| {
-        if !budget.exceeded() {
-            tracing::error!(error, desired = question.desired, "conversion failed");
-        }
-        let result = json!({ "status": "Failure", "message": error });
-        let response = json!({ "uid": question.uid, "result": result });
-        json!({ "apiVersion": VERSION, "kind": KIND, "response": response }).to_string()
-    });
-    Reply::json(answer)
+        Ok(Err(format!("panic: {panic}")))
+    })?;
+    Ok(match converted {
+        Ok(answer) => Reply::json(answer),
+        Err(error) => failure(body, &error),
+    })
 }
 
-/// The answer with all objects in the requested version, each converted after the other, so that only one is in memory
-/// as more than text.
+/// The answer to a review whose objects are not converted.
+fn failure(body: &[u8], error: &str) -> Reply {
+    let question = read(body);
+    let (uid, desired) = question.map_or_else(|_| Default::default(), |it| (it.uid, it.desired));
+    tracing::error!(error, desired, "conversion failed");
+    let result = json!({ "status": "Failure", "message": error });
+    let response = json!({ "uid": uid, "result": result });
+    let review = json!({ "apiVersion": VERSION, "kind": KIND, "response": response });
+    Reply::json(review.to_string())
+}
+
+/// The answer with all objects in the requested version, or why there is none. They are converted one after the other, so
+/// that only one is in memory as more than text.
 fn convert(
     conversions: &Conversions,
     question: &Question<'_>,
-    budget: &Budget,
+    most: usize,
     metrics: &WebhookMetrics,
-) -> Result<String, String> {
+) -> Result<Result<String, String>, Error> {
     let objects = question.objects.map_or("[]", RawValue::get);
     let mut answer = String::with_capacity(objects.len());
     let response = json!({ "uid": question.uid, "result": { "status": "Success" } });
@@ -93,25 +109,19 @@ fn convert(
         if at > 0 {
             answer.push(',');
         }
-        let converted = conversions.convert(object, &question.desired, budget, metrics)?;
-        grow(&mut answer, converted.len(), budget)?;
-        answer += &converted;
+        match conversions.convert(object, &question.desired, most, metrics)? {
+            Ok(converted) if answer.len() + converted.len() > MOST => {
+                let most = MOST >> 20;
+                return Ok(Err(format!(
+                    "the answer takes more than {most} MiB of memory"
+                )));
+            }
+            Ok(converted) => answer += &converted,
+            Err(problem) => return Ok(Err(problem)),
+        }
     }
     answer.push_str("]}}");
-    Ok(answer)
-}
-
-/// Makes room for this many more bytes of an answer. The room of its body has counted as many as that has.
-fn grow(answer: &mut String, bytes: usize, budget: &Budget) -> Result<(), String> {
-    if answer.len() + bytes <= answer.capacity() {
-        return Ok(());
-    }
-    let more = bytes.max(answer.capacity() / 4);
-    if !budget.charge(more) {
-        return Err(Budget::problem());
-    }
-    answer.reserve_exact(more);
-    Ok(())
+    Ok(Ok(answer))
 }
 
 fn read(body: &[u8]) -> Result<Question<'_>, String> {

@@ -1,48 +1,13 @@
 //! Keeps what a conversion must not lose: metadata, and fields that the source type does not know.
 //!
-//! Everything here is the text of JSON, so that a large object takes little more memory than its text. Once the budget is
-//! exceeded, the texts are incomplete, and do not count.
+//! Everything here is the text of JSON, so that a large object takes little more memory than its text.
 
 use std::collections::BTreeMap;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
-use super::text::{Fields, fields, items};
-use crate::servers::budget::Budget;
-
-/// An object that is being written.
-pub(super) struct Writer<'a> {
-    text: &'a mut String,
-    first: bool,
-}
-
-impl<'a> Writer<'a> {
-    pub(super) fn new(text: &'a mut String) -> Self {
-        text.push('{');
-        Self { text, first: true }
-    }
-
-    /// Writes a name, which is in quotes already; returns the text to write the value to.
-    pub(super) fn name(&mut self, name: &str) -> &mut String {
-        if !std::mem::take(&mut self.first) {
-            self.text.push(',');
-        }
-        self.text.push_str(name);
-        self.text.push(':');
-        self.text
-    }
-
-    pub(super) fn field(&mut self, name: &str, value: &str) {
-        self.name(name).push_str(value);
-    }
-
-    pub(super) fn end(self) {
-        self.text.push('}');
-    }
-}
-
-/// The bytes of an entry of a map of texts, besides its texts.
-const ENTRY: usize = 2 * size_of::<(String, String)>() + 48;
+use super::text::{Fields, Writer, fields, items};
+use crate::parse::Unknown;
 
 /// The metadata that a conversion may change.
 #[derive(Debug, Default, PartialEq)]
@@ -52,16 +17,8 @@ pub(super) struct Texts {
     annotations: BTreeMap<String, String>,
 }
 
-impl Texts {
-    /// A copy, which is empty if it exceeds the budget.
-    pub(super) fn of(meta: &ObjectMeta, budget: &Budget) -> Self {
-        let maps = meta.labels.iter().chain(&meta.annotations);
-        let bytes = maps
-            .flatten()
-            .map(|(name, value)| ENTRY + name.len() + value.len());
-        if !budget.charge(bytes.sum()) {
-            return Self::default();
-        }
+impl From<&ObjectMeta> for Texts {
+    fn from(meta: &ObjectMeta) -> Self {
         Self {
             name: meta.name.clone(),
             labels: meta.labels.clone().unwrap_or_default(),
@@ -75,12 +32,7 @@ impl Texts {
 ///
 /// `known` is what is in `raw`, `converted` the result of the conversion. A conversion that copies no metadata has not
 /// removed any.
-pub(super) fn metadata(
-    raw: &str,
-    known: &Texts,
-    converted: Texts,
-    budget: &Budget,
-) -> serde_json::Result<String> {
+pub(super) fn metadata(raw: &str, known: &Texts, converted: Texts) -> serde_json::Result<String> {
     let along = known.name == converted.name;
     let changes = [
         ("annotations", &known.annotations, converted.annotations),
@@ -105,7 +57,7 @@ pub(super) fn metadata(
     }
     let mut text = String::new();
     let mut object = Writer::new(&mut text);
-    for (name, field) in fields(raw, budget) {
+    for (name, field) in fields(raw) {
         if !changes.iter().any(|(changed, _)| *changed == name) {
             object.field(field.name, field.value);
         }
@@ -117,101 +69,118 @@ pub(super) fn metadata(
     Ok(text)
 }
 
-/// Writes `to`, with everything in `raw` that is not in `known` at the same path, unless `to` has a value there.
-///
-/// An empty field counts as known, because types leave empty fields out when they are serialized.
-pub(super) fn carry_over(raw: &str, known: &str, to: &str, text: &mut String, budget: &Budget) {
-    if raw == known {
-        return text.push_str(to);
+/// The values of an object's fields that the source type does not know, in the order of the text that it was read from.
+#[derive(Debug, Default)]
+pub(super) struct Kept<'a>(Vec<&'a str>);
+
+impl<'a> Kept<'a> {
+    /// What the type did not know of `raw`. `known` is the object as the type writes it, which is only needed where the
+    /// type may hide what it does not know: there, a field that is not empty counts as unknown if it is not written.
+    pub(super) fn of(unknown: Unknown<'a>, raw: &Fields<'a>, known: Option<&Fields<'_>>) -> Self {
+        let mut values = unknown.values;
+        if let Some(known) = known {
+            compare_fields(raw, known, &mut values);
+            values.sort_unstable_by_key(|value| value.as_ptr());
+        }
+        Self(values)
     }
-    match (raw.as_bytes(), known.as_bytes(), to.as_bytes()) {
-        ([b'{', ..], [b'{', ..], [b'{', ..]) => {
-            let used = budget.used();
-            let [raw, known, to] = [raw, known, to].map(|text| fields(text, budget));
-            let mut object = Writer::new(text);
-            carry_fields(&raw, &known, &to, &mut object, budget);
-            object.end();
-            budget.back_to(used);
-        }
-        ([b'[', ..], [b'[', ..], [b'[', ..]) if same_length(raw, known, to) => {
-            text.push('[');
-            for (at, ((raw, known), to)) in items(raw).zip(items(known)).zip(items(to)).enumerate()
-            {
-                if at > 0 {
-                    text.push(',');
-                }
-                carry_over(raw, known, to, text, budget);
+
+    /// Whether this value is one of them.
+    fn has(&self, value: &str) -> bool {
+        self.first_from(value)
+            .is_some_and(|first| first.as_ptr() == value.as_ptr())
+    }
+
+    /// Whether one of them is in this value.
+    fn is_within(&self, value: &str) -> bool {
+        self.first_from(value)
+            .is_some_and(|first| value.as_bytes().as_ptr_range().contains(&first.as_ptr()))
+    }
+
+    /// The first of them that does not begin before this value.
+    fn first_from(&self, value: &str) -> Option<&'a str> {
+        let at = self
+            .0
+            .partition_point(|kept| kept.as_ptr() < value.as_ptr());
+        self.0.get(at).copied()
+    }
+
+    /// Writes `to`, with everything in `raw` that is to be kept at the same path, unless `to` has a value there.
+    fn carry_over(&self, raw: &str, to: &str, text: &mut String) {
+        match (raw.as_bytes(), to.as_bytes()) {
+            _ if !self.is_within(raw) => text.push_str(to),
+            ([b'{', ..], [b'{', ..]) => {
+                let [raw, to] = [raw, to].map(fields);
+                let mut object = Writer::new(text);
+                self.carry_fields(&raw, &to, &mut object);
+                object.end();
             }
-            text.push(']');
+            ([b'[', ..], [b'[', ..]) if items(raw).count() == items(to).count() => {
+                text.push('[');
+                for (at, (raw, to)) in items(raw).zip(items(to)).enumerate() {
+                    if at > 0 {
+                        text.push(',');
+                    }
+                    self.carry_over(raw, to, text);
+                }
+                text.push(']');
+            }
+            _ => text.push_str(to),
         }
-        _ => text.push_str(to),
+    }
+
+    /// Like [`carry_over`](Self::carry_over), for the fields of an object.
+    pub(super) fn carry_fields(&self, raw: &Fields<'_>, to: &Fields<'_>, object: &mut Writer<'_>) {
+        for (name, field) in to {
+            match raw.get(name) {
+                Some(raw) if self.has(raw.value) && field.value == "null" => {
+                    object.field(raw.name, raw.value);
+                }
+                Some(raw) if !self.has(raw.value) => {
+                    self.carry_over(raw.value, field.value, object.name(field.name));
+                }
+                _ => object.field(field.name, field.value),
+            }
+        }
+        for (_, field) in raw.iter().filter(|(name, _)| !to.contains_key(*name)) {
+            if self.has(field.value) {
+                object.field(field.name, field.value);
+            } else if field.value.starts_with('{') && self.is_within(field.value) {
+                self.carry_over(field.value, "{}", object.name(field.name));
+            }
+        }
     }
 }
 
-/// Like [`carry_over`], for the fields of an object.
-pub(super) fn carry_fields(
-    raw: &Fields<'_>,
-    known: &Fields<'_>,
-    to: &Fields<'_>,
-    object: &mut Writer<'_>,
-    budget: &Budget,
-) {
-    for (name, field) in to {
-        match (raw.get(name), known.get(name)) {
-            (Some(raw), Some(known)) => {
-                let text = object.name(field.name);
-                carry_over(raw.value, known.value, field.value, text, budget);
-            }
-            (Some(raw), None) if field.value == "null" && !empty(raw.value) => {
-                object.field(raw.name, raw.value);
-            }
-            _ => object.field(field.name, field.value),
-        }
+/// Adds the values of `raw` that are not in `known` at the same path. An empty one counts as known, because types leave
+/// empty fields out when they are serialized.
+fn compare<'a>(raw: &'a str, known: &str, missing: &mut Vec<&'a str>) {
+    if raw == known {
+        return;
     }
-    for (name, field) in raw.iter().filter(|(name, _)| !to.contains_key(*name)) {
-        match known.get(name) {
-            Some(known) => {
-                if let Some(value) = unknown(field.value, known.value, budget) {
-                    object.field(field.name, &value);
-                }
+    match (raw.as_bytes(), known.as_bytes()) {
+        ([b'{', ..], [b'{', ..]) => compare_fields(&fields(raw), &fields(known), missing),
+        ([b'[', ..], [b'[', ..]) if items(raw).count() == items(known).count() => {
+            for (raw, known) in items(raw).zip(items(known)) {
+                compare(raw, known, missing);
             }
-            None if !empty(field.value) => object.field(field.name, field.value),
+        }
+        _ => {}
+    }
+}
+
+fn compare_fields<'a>(raw: &Fields<'a>, known: &Fields<'_>, missing: &mut Vec<&'a str>) {
+    for (name, field) in raw {
+        match known.get(name) {
+            Some(known) => compare(field.value, known.value, missing),
+            None if !is_empty(field.value) => missing.push(field.value),
             None => {}
         }
     }
 }
 
-fn same_length(raw: &str, known: &str, to: &str) -> bool {
-    let length = items(raw).count();
-    length == items(known).count() && length == items(to).count()
-}
-
-/// The fields of `raw` that are not in `known`, with the objects that contain them; `None` if there are none.
-fn unknown(raw: &str, known: &str, budget: &Budget) -> Option<String> {
-    if raw == known || !raw.starts_with('{') || !known.starts_with('{') {
-        return None;
-    }
-    let used = budget.used();
-    let [known, raw] = [known, raw].map(|text| fields(text, budget));
-    let (mut text, mut found) = (String::new(), false);
-    let mut object = Writer::new(&mut text);
-    for (name, field) in raw {
-        let value = match known.get(&name) {
-            Some(known) => unknown(field.value, known.value, budget),
-            None => (!empty(field.value)).then(|| field.value.to_owned()),
-        };
-        if let Some(value) = value {
-            object.field(field.name, &value);
-            found = true;
-        }
-    }
-    object.end();
-    budget.back_to(used);
-    found.then_some(text)
-}
-
 /// Whether a type may leave this value out when it is serialized.
-fn empty(value: &str) -> bool {
+fn is_empty(value: &str) -> bool {
     match value.as_bytes() {
         [b'[' | b'{', inner @ .., _] => inner.trim_ascii().is_empty(),
         b"null" | b"false" | b"\"\"" => true,
@@ -225,16 +194,24 @@ mod tests {
 
     use super::*;
 
+    /// What is carried over if the type knows nothing, and writes `known`.
+    fn carried(raw: &str, known: &str, to: &str) -> String {
+        let (raw, known, to) = (fields(raw), fields(known), fields(to));
+        let unknown = Unknown {
+            values: Vec::new(),
+            may_hide: true,
+        };
+        let mut text = String::new();
+        let mut object = Writer::new(&mut text);
+        let kept = Kept::of(unknown, &raw, Some(&known));
+        kept.carry_fields(&raw, &to, &mut object);
+        object.end();
+        text
+    }
+
     #[track_caller]
     fn check(raw: &Value, known: &Value, to: &Value, expected: &Value) {
-        let mut text = String::new();
-        carry_over(
-            &raw.to_string(),
-            &known.to_string(),
-            &to.to_string(),
-            &mut text,
-            &Budget::all(),
-        );
+        let text = carried(&raw.to_string(), &known.to_string(), &to.to_string());
         assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), *expected);
     }
 
@@ -280,20 +257,26 @@ mod tests {
 
     #[test]
     fn items_of_lists_of_equal_length_are_matched_by_index() {
+        let list = |list: Value| json!({ "list": list });
         check(
-            &json!([{ "a": 1, "new": 1 }, 2]),
-            &json!([{ "a": 1 }, 2]),
-            &json!([{ "b": 1 }, 2]),
-            &json!([{ "b": 1, "new": 1 }, 2]),
+            &list(json!([{ "a": 1, "new": 1 }, 2])),
+            &list(json!([{ "a": 1 }, 2])),
+            &list(json!([{ "b": 1 }, 2])),
+            &list(json!([{ "b": 1, "new": 1 }, 2])),
         );
-        check(&json!([{ "new": 1 }]), &json!([{}]), &json!([]), &json!([]));
+        let none = list(json!([]));
+        check(
+            &list(json!([{ "new": 1 }])),
+            &list(json!([{}])),
+            &none,
+            &none,
+        );
     }
 
     #[test]
     fn numbers_and_names_stay_as_they_were_written() {
-        let mut text = String::new();
         let raw = r#"{"a":1,"n\u00e9w":1.50e0,"big":123456789012345678901234567890}"#;
-        carry_over(raw, r#"{"a":1}"#, r#"{"a":1}"#, &mut text, &Budget::all());
+        let text = carried(raw, r#"{"a":1}"#, r#"{"a":1}"#);
         let expected = r#"{"a":1,"big":123456789012345678901234567890,"n\u00e9w":1.50e0}"#;
         assert_eq!(text, expected);
     }
@@ -302,14 +285,12 @@ mod tests {
     fn only_labels_and_annotations_of_the_metadata_change() {
         let raw = json!({ "name": "a", "new": 1, "labels": { "a": "1", "b": "2" } });
         let meta = |value: &Value| {
-            Texts::of(
-                &serde_json::from_value(value.clone()).unwrap(),
-                &Budget::all(),
-            )
+            let meta: ObjectMeta = serde_json::from_value(value.clone()).unwrap();
+            Texts::from(&meta)
         };
         let merged = |converted: &Value| {
             let raw_text = raw.to_string();
-            let text = metadata(&raw_text, &meta(&raw), meta(converted), &Budget::all()).unwrap();
+            let text = metadata(&raw_text, &meta(&raw), meta(converted)).unwrap();
             serde_json::from_str::<Value>(&text).unwrap()
         };
         let converted = json!({ "name": "a", "labels": { "b": "3", "c": "4" }, "uid": "x" });

@@ -42,8 +42,6 @@
 //! time, the answer is HTTP 504, and `failurePolicy` decides.
 
 mod admission;
-mod changes;
-mod charged;
 mod convert;
 mod copy;
 mod field;
@@ -60,6 +58,7 @@ mod serve;
 mod start;
 mod text;
 mod traits;
+mod turn;
 mod versions;
 
 pub use crate::user::User;
@@ -75,5 +74,6 @@ pub use self::{
 pub(crate) use self::{
     review::GroupVersionKind,
     serve::{CONVERT, Call, Registered, Task, Webhooks, handler},
+    turn::Turns,
     versions::Conversions,
 };

@@ -1,8 +1,10 @@
 //! Webhooks that get admission requests as the API server sends them.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering::Relaxed},
+};
 
-use hyper::StatusCode;
 use kube::Client;
 use serde::{Deserialize, de::IgnoredAny};
 use serde_json::Value;
@@ -10,31 +12,26 @@ use serde_json::Value;
 use super::{
     panic_handler::guarded,
     rejection::Rejection,
-    reply::{Allowed, reply, too_large},
+    reply::{Allowed, reply, unread},
     review::{Question, from_body},
-    serve::{Call, Webhook},
+    serve::Webhook,
+    turn::LARGE,
 };
-use crate::{
-    servers::{body::Body, budget::Budget, http::Reply},
-    user::User,
-};
+use crate::{parse::Error, user::User};
 
 /// An admission request of any resource, subresource and operation, as the API server sends it.
 ///
-/// Its objects are parsed when a method first returns them. If they take more memory than there is for one request, the
-/// request is rejected, whatever the function returns.
+/// If its objects take more memory than there is for one request, it is rejected as soon as a method returns them, whatever
+/// the function returns.
 #[derive(Clone)]
 pub struct AdmissionRequest(Arc<Inner>);
 
 struct Inner {
     question: Question<IgnoredAny>,
-    object: OnceLock<Value>,
-    old_object: OnceLock<Value>,
-    json: OnceLock<Value>,
-    /// Why a value could not be parsed, which is null then.
-    problem: OnceLock<String>,
-    body: Arc<Body>,
-    budget: Arc<Budget>,
+    /// The whole request, or why it was not parsed.
+    json: Result<Value, Error>,
+    /// Whether it was asked for, and was not parsed.
+    is_missed: AtomicBool,
     client: Client,
 }
 
@@ -47,19 +44,6 @@ impl std::fmt::Debug for AdmissionRequest {
 }
 
 impl AdmissionRequest {
-    fn read(call: &Call) -> Result<Self, String> {
-        Ok(Self(Arc::new(Inner {
-            question: Question::read(&call.body, &call.budget)?,
-            object: OnceLock::new(),
-            old_object: OnceLock::new(),
-            json: OnceLock::new(),
-            problem: OnceLock::new(),
-            body: call.body.clone(),
-            budget: call.budget.clone(),
-            client: call.client.clone(),
-        })))
-    }
-
     /// The operation: `CREATE`, `UPDATE`, `DELETE` or `CONNECT`.
     #[must_use]
     pub fn operation(&self) -> &str {
@@ -112,28 +96,21 @@ impl AdmissionRequest {
     /// a `PodExecOptions`, for `deployments/scale` a `Scale`.
     #[must_use]
     pub fn object(&self) -> &Value {
-        self.0.value(&self.0.object, |body, budget| {
-            let question = Question::<_, IgnoredAny>::read(body, budget)?;
-            Ok(question.object.unwrap_or_default())
-        })
+        &self.json()["object"]
     }
 
     /// The stored object; null on `CREATE` and `CONNECT`.
     #[must_use]
     pub fn old_object(&self) -> &Value {
-        self.0.value(&self.0.old_object, |body, budget| {
-            let question = Question::<IgnoredAny, _>::read(body, budget)?;
-            Ok(question.old_object.unwrap_or_default())
-        })
+        &self.json()["oldObject"]
     }
 
-    /// The whole request: the field `request` of the `AdmissionReview` of `admission.k8s.io/v1`. It contains the objects
-    /// once more.
+    /// The whole request, with its objects: the field `request` of the `AdmissionReview` of `admission.k8s.io/v1`.
     #[must_use]
     pub fn json(&self) -> &Value {
-        self.0.value(&self.0.json, |body, budget| {
-            let review: Whole = from_body(body, budget)?;
-            Ok(review.request)
+        self.0.json.as_ref().unwrap_or_else(|_| {
+            self.0.is_missed.store(true, Relaxed);
+            &Value::Null
         })
     }
 
@@ -150,21 +127,16 @@ struct Whole {
     request: Value,
 }
 
-impl Inner {
-    /// A part of the request, which is read when it is first asked for.
-    fn value<'a>(
-        &'a self,
-        place: &'a OnceLock<Value>,
-        read: fn(&[u8], &Budget) -> Result<Value, String>,
-    ) -> &'a Value {
-        place.get_or_init(|| {
-            let (body, budget) = (self.body.clone(), self.budget.clone());
-            let value = self.budget.spend_now(move || read(&body, &budget));
-            value.unwrap_or_else(|problem| {
-                self.problem.get_or_init(|| problem);
-                Value::Null
-            })
-        })
+/// The description of a request, and all of it.
+type Read = (Question<IgnoredAny>, Result<Value, Error>);
+
+/// Reads a review into at most so many bytes. One that takes more than the turn of a large one allows is read without its
+/// objects, as they may not be asked for.
+fn read(body: &[u8], most: usize) -> Result<Read, Error> {
+    let question = Question::read(body, most)?;
+    match from_body::<Whole>(body, most) {
+        Err(error) if error.is_too_large() && most < LARGE => Err(error),
+        whole => Ok((question, whole.map(|whole| whole.request))),
     }
 }
 
@@ -178,30 +150,27 @@ where
     Arc::new(move |call| {
         let review = review.clone();
         Box::pin(async move {
-            let request = match AdmissionRequest::read(&call) {
-                Ok(request) => request,
-                Err(problem) => return unread(&call, &problem),
+            let body = call.body.clone();
+            let read = call.turns.parse(body.len(), move |most| read(&body, most));
+            let ((question, json), _turn) = match read.await {
+                (Ok(read), turn) => (read, turn),
+                (Err(error), _) => return unread(&call, &error),
             };
+            let request = AdmissionRequest(Arc::new(Inner {
+                question,
+                json,
+                is_missed: AtomicBool::new(false),
+                client: call.client.clone(),
+            }));
             let inner = request.0.clone();
             // The call itself is user code, too.
             let verdict = guarded(async { review(request).await }).await;
-            match inner.problem.get() {
-                Some(problem) => unread(&call, problem),
-                None => reply(&inner.question, verdict, &call.metrics),
+            match &inner.json {
+                Err(error) if inner.is_missed.load(Relaxed) => unread(&call, error),
+                _ => reply(&inner.question, verdict, &call.metrics),
             }
         })
     })
-}
-
-/// The answer to a request that cannot be read, or takes too much memory.
-fn unread(call: &Call, problem: &str) -> Reply {
-    if call.budget.exceeded() {
-        return too_large(call, problem);
-    }
-    Reply::text(
-        StatusCode::BAD_REQUEST,
-        format!("not a review: {problem}\n"),
-    )
 }
 
 #[cfg(test)]

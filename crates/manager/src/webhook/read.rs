@@ -2,19 +2,20 @@
 
 use std::borrow::Cow;
 
-use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::value::RawValue;
 
 use super::{
-    charged,
     review::Question,
     text::{content, fields},
 };
-use crate::{cache::object::Object, json_path::explain, servers::budget::Budget};
+use crate::{
+    cache::object::Object,
+    parse::{self, Error},
+};
 
 /// A review as far as it can be read.
-pub(super) struct Review<K, O> {
-    pub(super) question: Question<K, O>,
+pub(super) struct Review<K> {
+    pub(super) question: Question<K>,
     pub(super) unreadable: Option<Unreadable>,
 }
 
@@ -28,38 +29,29 @@ pub(super) enum Unreadable {
     Both(String),
 }
 
-/// Reads a review of objects of `K`, the stored one as an `O`, within a budget.
+/// Reads a review of objects of `K` into at most so many bytes.
 ///
 /// # Errors
-/// If it is not a valid review, or the budget is exceeded.
-pub(super) fn read<K: Object, O: DeserializeOwned>(
-    body: &[u8],
-    budget: &Budget,
-) -> Result<Review<K, O>, String> {
+/// If it is not a valid review, or takes more memory.
+pub(super) fn read<K: Object>(body: &[u8], most: usize) -> Result<Review<K>, Error> {
     // Read the review in one pass; read object by object only if that fails.
-    let problem = match Question::read(body, budget) {
+    let problem = match Question::read(body, most) {
         Ok(question) => {
             return Ok(Review {
                 question,
                 unreadable: None,
             });
         }
-        Err(problem) if budget.exceeded() => return Err(problem),
+        Err(problem) if problem.is_too_large() => return Err(problem),
         Err(problem) => problem,
     };
-    // What was read of it until then is gone.
-    budget.back_to(0);
-    let raw = Question::<&RawValue>::read(body, budget).map_err(|_| problem)?;
-    let object = raw.object.map(|raw| parse::<K>(raw, budget)).transpose();
-    let old_object = raw
-        .old_object
-        .map(|raw| parse::<O>(raw, budget))
-        .transpose();
+    let Ok(raw) = Question::<&RawValue>::read(body, most) else {
+        return Err(problem);
+    };
+    let object = parse::<K>(raw.object, most)?;
+    let old_object = parse::<K>(raw.old_object, most)?;
     let unreadable = match (&object, &old_object) {
-        (Err(problem), _) | (_, Err(problem)) if budget.exceeded() => return Err(problem.clone()),
-        (Err(problem), _) if is_untouched::<K>(&raw, budget) => {
-            Some(Unreadable::Both(problem.clone()))
-        }
+        (Err(problem), Err(_)) if is_untouched(&raw) => Some(Unreadable::Both(problem.clone())),
         (Err(problem), _) => Some(Unreadable::New(problem.clone())),
         (Ok(_), Err(problem)) => Some(Unreadable::Old(problem.clone())),
         (Ok(_), Ok(_)) => None,
@@ -71,26 +63,32 @@ pub(super) fn read<K: Object, O: DeserializeOwned>(
     })
 }
 
-fn parse<'a, T: Deserialize<'a>>(raw: &'a RawValue, budget: &Budget) -> Result<T, String> {
-    charged::from_str(raw.get(), budget).map_err(|error| explain(raw.get(), &error))
+/// An object, or why it cannot be read.
+fn parse<K: Object>(
+    raw: Option<&RawValue>,
+    most: usize,
+) -> Result<Result<Option<K>, String>, Error> {
+    let Some(raw) = raw.map(RawValue::get) else {
+        return Ok(Ok(None));
+    };
+    match parse::from_str(raw, most) {
+        Ok(object) => Ok(Ok(Some(object))),
+        Err(error) if error.is_too_large() => Err(error),
+        Err(error) => Ok(Err(error.explained(raw))),
+    }
 }
 
 /// Whether an update leaves the unreadable content of an object as it is stored. Such an update is allowed: otherwise
 /// the object could neither be labelled nor, because finalizers are metadata, deleted.
-fn is_untouched<K: Object>(question: &Question<&RawValue>, budget: &Budget) -> bool {
+fn is_untouched(question: &Question<&RawValue>) -> bool {
     let (Some(new), Some(old)) = (question.object, question.old_object) else {
         return false;
     };
-    question.operation == "UPDATE"
-        && parse::<K>(old, budget).is_err()
-        && values(new.get(), budget).eq(values(old.get(), budget))
+    question.operation == "UPDATE" && values(new.get()).eq(values(old.get()))
 }
 
 /// The names and values of the fields beside those that every object has.
-fn values<'a>(
-    object: &'a str,
-    budget: &Budget,
-) -> impl Iterator<Item = (Cow<'a, str>, &'a str)> + use<'a> {
-    let fields = content(fields(object, budget)).into_iter();
+fn values(object: &str) -> impl Iterator<Item = (Cow<'_, str>, &str)> {
+    let fields = content(fields(object)).into_iter();
     fields.map(|(name, field)| (name, field.value))
 }

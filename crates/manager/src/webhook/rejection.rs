@@ -1,5 +1,7 @@
 //! The reason of a rejection, and the `Status` that reports it.
 
+use std::fmt::Display;
+
 use serde_json::{Value, json};
 
 use super::field::{FieldError, FieldErrors};
@@ -38,7 +40,7 @@ impl Rejection {
     }
 
     /// The request takes too much memory: code 413, reason `RequestEntityTooLarge`.
-    pub(super) fn too_large(problem: &str) -> Self {
+    pub(super) fn too_large(problem: impl Display) -> Self {
         Self(Why::Large(format!("cannot review the object: {problem}")))
     }
 

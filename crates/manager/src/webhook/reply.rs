@@ -10,16 +10,17 @@ use super::{
     serve::Call,
     traits::Warnings,
 };
-use crate::{
-    metrics::WebhookMetrics,
-    servers::{body::CHEAP, budget::Budget, http::Reply},
-};
+use crate::{metrics::WebhookMetrics, parse::Error, servers::http::Reply};
+
+/// The most bytes that what describes a request takes.
+const DESCRIPTION: usize = 256 << 10;
 
 /// The answer to an admission request that is allowed.
 #[derive(Clone, Debug, Default)]
 #[must_use = "return it from the webhook"]
 pub struct Allowed {
-    steps: Vec<Value>,
+    /// The steps of a JSON patch, with commas between them.
+    steps: String,
     warnings: Warnings,
 }
 
@@ -33,26 +34,35 @@ impl Allowed {
     /// Changes the object by the operations of a JSON patch (RFC 6902). The API server accepts them from mutating
     /// webhooks only.
     pub fn with_patch(mut self, operations: impl IntoIterator<Item = Value>) -> Self {
-        self.steps.extend(operations);
+        for operation in operations {
+            let comma = if self.steps.is_empty() { "" } else { "," };
+            self.steps.push_str(comma);
+            self.steps.push_str(&operation.to_string());
+        }
         self
     }
 
-    pub(super) fn patched(steps: Vec<Value>) -> Self {
-        Self::default().with_patch(steps)
+    pub(super) fn patched(steps: String) -> Self {
+        let warnings = Warnings::new();
+        Self { steps, warnings }
     }
 
     pub(super) fn warning(warnings: Warnings) -> Self {
-        let steps = Vec::new();
+        let steps = String::new();
         Self { steps, warnings }
     }
 }
 
-/// The answer to a call that takes too much memory.
-pub(super) fn too_large(call: &Call, problem: &str) -> Reply {
-    // What describes the request takes little of it, unless it comes from another client than the API server.
-    match Question::<IgnoredAny>::read(&call.body, &Budget::of(CHEAP)) {
-        Ok(question) => reply(&question, Err(Rejection::too_large(problem)), &call.metrics),
-        Err(_) => Reply::text(StatusCode::PAYLOAD_TOO_LARGE, format!("{problem}\n")),
+/// The answer to a call that cannot be read, or takes too much memory.
+pub(super) fn unread(call: &Call, error: &Error) -> Reply {
+    if !error.is_too_large() {
+        let problem = format!("not a review: {error}\n");
+        return Reply::text(StatusCode::BAD_REQUEST, problem);
+    }
+    // What describes the request takes little, unless it comes from another client than the API server.
+    match Question::<IgnoredAny>::read(&call.body, DESCRIPTION) {
+        Ok(question) => reply(&question, Err(Rejection::too_large(error)), &call.metrics),
+        Err(_) => Reply::text(StatusCode::PAYLOAD_TOO_LARGE, format!("{error}\n")),
     }
 }
 

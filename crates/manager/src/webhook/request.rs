@@ -1,6 +1,6 @@
 //! The part of an admission request beside the object.
 
-use std::{fmt, sync::LazyLock};
+use std::fmt;
 
 use kube::Client;
 
@@ -23,9 +23,6 @@ pub enum Operation {
     Delete,
 }
 
-/// An object that is read on first use.
-type Lazy<K> = LazyLock<Option<K>, Box<dyn FnOnce() -> Option<K> + Send>>;
-
 /// The request that a webhook answers.
 pub struct Request<K> {
     pub(super) operation: Operation,
@@ -34,7 +31,7 @@ pub struct Request<K> {
     pub(super) namespace: String,
     pub(super) name: String,
     pub(super) sub_resource: String,
-    pub(super) old: Lazy<K>,
+    pub(super) old: Option<K>,
     pub(super) client: Client,
     pub(super) reader: Reader,
 }
@@ -67,11 +64,10 @@ impl<K: Object> Request<K> {
 }
 
 impl<K> Request<K> {
-    /// Takes the request's metadata from `question`, and how to read the stored object from the other arguments.
-    pub(super) fn new<T, O>(
-        question: &mut Question<T, O>,
+    /// Takes the request's metadata and the stored object from `question`.
+    pub(super) fn new(
+        question: &mut Question<K>,
         (client, reader): (Client, Reader),
-        old: impl FnOnce() -> Option<K> + Send + 'static,
     ) -> Result<Self, Rejection> {
         let operation = match &*question.operation {
             "CREATE" => Operation::Create,
@@ -89,7 +85,7 @@ impl<K> Request<K> {
             namespace: question.namespace.clone(),
             name: question.name.clone(),
             sub_resource: question.sub_resource.clone(),
-            old: LazyLock::new(Box::new(old)),
+            old: question.old_object.take(),
             client,
             reader,
         })

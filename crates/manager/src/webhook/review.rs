@@ -1,11 +1,16 @@
 //! The request and response of an admission review: `admission.k8s.io/v1`.
 
+use std::fmt::Display;
+
 use k8s_openapi::ByteString;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, de::Error as _};
 use serde_json::Value;
 
-use super::charged;
-use crate::{cache::object::Object, json_path::explain, servers::budget::Budget, user::User};
+use crate::{
+    cache::object::Object,
+    parse::{self, Error},
+    user::User,
+};
 
 /// The API version of the response, and of the request.
 const VERSION: &str = "admission.k8s.io/v1";
@@ -81,39 +86,28 @@ impl GroupVersionKind {
     }
 }
 
-/// Reads JSON within a budget, and checks that all of it is UTF-8: invalid bytes in a value that is skipped would go
-/// unnoticed.
-///
-/// # Errors
-/// If the JSON is invalid, or the budget is exceeded.
-pub(super) fn from_body<'a, T: Deserialize<'a>>(
-    body: &'a [u8],
-    budget: &Budget,
-) -> Result<T, String> {
-    let text = str::from_utf8(body).map_err(|error| error.to_string())?;
-    charged::from_str(text, budget).map_err(|error| {
-        if budget.exceeded() {
-            explain(text, &error)
-        } else {
-            error.to_string()
-        }
-    })
+/// Reads JSON into at most so many bytes, and checks that all of it is UTF-8: invalid bytes in a value that is skipped
+/// would go unnoticed.
+pub(super) fn from_body<'a, T: Deserialize<'a>>(body: &'a [u8], most: usize) -> Result<T, Error> {
+    let text = str::from_utf8(body).map_err(|error| invalid(error.to_string()))?;
+    parse::from_str(text, most)
+}
+
+fn invalid(problem: impl Display) -> Error {
+    Error::Invalid(serde_json::Error::custom(problem))
 }
 
 impl<'a, T: Deserialize<'a>, O: Deserialize<'a>> Question<T, O> {
-    /// Reads a review within a budget.
-    ///
-    /// # Errors
-    /// If the JSON is invalid, or the budget is exceeded.
-    pub(super) fn read(body: &'a [u8], budget: &Budget) -> Result<Self, String> {
-        let review: Review<T, O> = from_body(body, budget)?;
+    /// Reads a review into at most so many bytes.
+    pub(super) fn read(body: &'a [u8], most: usize) -> Result<Self, Error> {
+        let review: Review<T, O> = from_body(body, most)?;
         if (&*review.api_version, &*review.kind) != (VERSION, KIND) {
-            return Err(format!("write {KIND} of {VERSION}"));
+            return Err(invalid(format!("write {KIND} of {VERSION}")));
         }
         match review.request {
             Some(question) if !question.uid.is_empty() => Ok(question),
-            Some(_) => Err("without `request.uid` it cannot be answered".to_owned()),
-            None => Err("without `request` it cannot be answered".to_owned()),
+            Some(_) => Err(invalid("without `request.uid` it cannot be answered")),
+            None => Err(invalid("without `request` it cannot be answered")),
         }
     }
 }
@@ -176,11 +170,9 @@ impl Answer {
     }
 
     /// Adds these changes of the object, if there are any.
-    pub(super) fn with_patch(mut self, steps: &[Value]) -> Self {
+    pub(super) fn with_patch(mut self, steps: &str) -> Self {
         if !steps.is_empty() {
-            // Values are JSON, so serializing cannot fail.
-            let patch = serde_json::to_vec(steps).unwrap_or_default();
-            self.patch = Some(ByteString(patch));
+            self.patch = Some(ByteString(format!("[{steps}]").into_bytes()));
             self.patch_type = Some("JSONPatch");
         }
         self

@@ -7,14 +7,14 @@ use hyper::{Method, Response, StatusCode, header::CONTENT_TYPE};
 use kube::Client;
 use tokio::time::timeout;
 
-use super::review::GroupVersionKind;
+use super::{review::GroupVersionKind, turn::Turns};
 use crate::{
     metrics::{Metrics, WebhookMetrics},
     options,
     servers::{
         body::{Body, Limits},
-        budget::Budget,
         http::{Handler, Reply, Request},
+        room::Room,
     },
 };
 
@@ -28,8 +28,8 @@ const MOST: usize = 7 << 20;
 /// The maximum size of a conversion review in bytes; it contains many objects.
 const MOST_CONVERTED: usize = 12 << 20;
 
-/// How deep the objects are in a conversion review: they are converted one at a time.
-const OBJECTS: usize = 3;
+/// The room for the bodies and unread answers of admission and of conversion, in bytes.
+const ROOMS: [usize; 2] = [24 << 20, 12 << 20];
 
 /// The time limit of an answer if the API server does not set one; it never waits longer than this.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -37,12 +37,12 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// A call of a webhook.
 pub(crate) struct Call {
     pub(crate) body: Arc<Body>,
-    pub(crate) budget: Arc<Budget>,
+    pub(crate) turns: Turns,
     pub(crate) client: Client,
     pub(crate) metrics: WebhookMetrics,
 }
 
-/// Answers a call. If that exceeds the budget, the answer does not count.
+/// Answers a call.
 pub(crate) type Webhook = Arc<dyn Fn(Call) -> BoxFuture<'static, Reply> + Send + Sync>;
 
 /// The task of a webhook.
@@ -75,6 +75,16 @@ pub(crate) enum Callers {
     Certified,
 }
 
+/// What the reviews of one kind share. Admission and conversion share none of it, so neither can keep out the other.
+struct Desk {
+    webhook: Webhook,
+    metrics: WebhookMetrics,
+    /// The maximum size of a review in bytes.
+    most: usize,
+    room: Room,
+    turns: Turns,
+}
+
 /// Serves every path with a webhook.
 pub(crate) fn handler(
     webhooks: &Webhooks,
@@ -82,21 +92,29 @@ pub(crate) fn handler(
     client: &Client,
     metrics: &Metrics,
 ) -> Handler {
+    let (rooms, turns) = (ROOMS.map(Room::of), Turns::of_two_kinds());
     let served = webhooks.iter().map(|(path, registered)| {
-        let metrics = metrics.webhook(path);
-        (path.clone(), (registered.webhook.clone(), metrics))
+        let converts = path == CONVERT;
+        let desk = Desk {
+            webhook: registered.webhook.clone(),
+            metrics: metrics.webhook(path),
+            most: if converts { MOST_CONVERTED } else { MOST },
+            room: rooms[usize::from(converts)].clone(),
+            turns: turns[usize::from(converts)].clone(),
+        };
+        (path.clone(), Arc::new(desk))
     });
     let (served, client): (BTreeMap<_, _>, _) = (served.collect(), client.clone());
     Arc::new(move |request| {
         let found = served.get(request.uri().path()).cloned();
         let client = client.clone();
         Box::pin(async move {
-            let Some((webhook, metrics)) = found else {
+            let Some(desk) = found else {
                 return Reply::status(StatusCode::NOT_FOUND).into();
             };
-            let counted = metrics.started();
+            let counted = desk.metrics.started();
             let response = if may_call(&request, callers) {
-                answer(request, webhook, client, metrics).await
+                desk.answer(request, client).await
             } else {
                 Reply::status(StatusCode::UNAUTHORIZED).into()
             };
@@ -110,80 +128,31 @@ fn may_call(request: &Request, callers: Callers) -> bool {
     callers == Callers::Everyone || request.has_certificate() || request.uri().path() == CONVERT
 }
 
-async fn answer(
-    mut request: Request,
-    webhook: Webhook,
-    client: Client,
-    metrics: WebhookMetrics,
-) -> Response<Vec<u8>> {
-    if let Some(status) = unacceptable(&request) {
-        return Reply::status(status).into();
-    }
-    let patience = patience(request.uri().query().unwrap_or_default());
-    let converts = request.uri().path() == CONVERT;
-    let limits = Limits {
-        bytes: if converts { MOST_CONVERTED } else { MOST },
-        // The answer to a conversion review is as large.
-        copies: if converts { 2 } else { 1 },
-        // Half of the time limit, so that the API server, which waits for all of it, still gets this answer.
-        wait: patience / 2,
-    };
-    let answer = async {
-        let body = Arc::new(request.body(limits).await?);
-        // The answer to a conversion review may be larger than the body.
-        let cost = if converts {
-            body.cost(OBJECTS) + body.len() / 2
-        } else {
-            body.cost(0)
-        };
-        let call = Call {
-            budget: Arc::new(body.budget(cost, limits.wait).await?),
-            body: body.clone(),
-            client,
-            metrics,
-        };
-        let (reply, budget) = within_budget(webhook, call, limits.wait).await?;
-        let unsent = body.unsent(reply.body.len(), budget, patience);
-        let mut response = Response::from(reply);
-        if let Some(unsent) = unsent {
-            response.extensions_mut().insert(unsent);
+impl Desk {
+    async fn answer(&self, mut request: Request, client: Client) -> Response<Vec<u8>> {
+        if let Some(status) = unacceptable(&request) {
+            return Reply::status(status).into();
         }
-        Ok(response)
-    };
-    // The API server has given up by now, so an answer in the protocol is useless: `failurePolicy` decides.
-    let late = Err(StatusCode::GATEWAY_TIMEOUT);
-    let answer = timeout(patience, answer).await.unwrap_or(late);
-    answer.unwrap_or_else(|status| Reply::status(status).into())
-}
-
-/// The answer to a call, and the budget that it took. The first budget is an estimate, and what its types take may be
-/// more.
-async fn within_budget(
-    webhook: Webhook,
-    mut call: Call,
-    wait: Duration,
-) -> Result<(Reply, Arc<Budget>), StatusCode> {
-    loop {
-        let (body, budget) = (call.body.clone(), call.budget.clone());
-        let (client, metrics) = (call.client.clone(), call.metrics.clone());
-        let reply = webhook(call).await;
-        if !budget.exceeded() {
-            return Ok((reply, budget));
-        }
-        if budget.most() == Budget::all().most() {
-            tracing::warn!("rejected a review that takes too much memory");
-            return Ok((reply, budget));
-        }
-        let more = 4 * budget.most();
-        // Two calls that wait for each other's memory would never get more.
-        drop(budget);
-        let budget = Arc::new(body.budget(more, wait).await?);
-        call = Call {
-            body,
-            budget,
-            client,
-            metrics,
+        let patience = patience(request.uri().query().unwrap_or_default());
+        let answer = async {
+            let limits = Limits {
+                room: &self.room,
+                bytes: self.most,
+            };
+            let call = Call {
+                body: Arc::new(request.body(limits).await?),
+                turns: self.turns.clone(),
+                client,
+                metrics: self.metrics.clone(),
+            };
+            Ok((self.webhook)(call).await)
         };
+        // The API server has given up by now, so an answer in the protocol is useless: `failurePolicy` decides.
+        let late = Err(StatusCode::GATEWAY_TIMEOUT);
+        let answer = timeout(patience, answer).await.unwrap_or(late);
+        let mut response = Response::from(answer.unwrap_or_else(Reply::status));
+        response.extensions_mut().insert(self.room.clone());
+        response
     }
 }
 

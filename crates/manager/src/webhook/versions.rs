@@ -9,25 +9,38 @@ use std::{
 use serde::Deserialize;
 
 use super::{
-    charged,
-    copy::{Texts, Writer, carry_fields, metadata},
-    text::{content, fields},
+    copy::{Kept, Texts, metadata},
+    text::{Writer, content, fields},
 };
 use crate::{
-    cache::object::Object, json_path::explain, metrics::WebhookMetrics, servers::budget::Budget,
+    cache::object::Object,
+    metrics::WebhookMetrics,
+    parse::{self, Error},
 };
 
 /// The largest object in bytes. The API server accepts objects of 3 MiB, and adds defaults.
 const MOST: usize = 4 << 20;
 
-/// Converts the text of an object from one version to another, within a budget.
-type Convert = fn(&str, &Budget) -> Result<String, Failed>;
+/// Converts the text of an object from one version to another, by values of at most so many bytes.
+type Convert = fn(&str, usize) -> Result<String, Failed>;
 
 /// Why an object was not converted.
 enum Failed {
     /// Its type cannot read the object.
     Unreadable(String),
+    /// It takes too much memory.
+    TooLarge(String),
     Conversion(String),
+}
+
+impl Failed {
+    /// An object that was not written.
+    fn unwritten(error: Error) -> Self {
+        match error {
+            Error::TooLarge(problem) => Self::TooLarge(problem),
+            Error::Invalid(error) => Self::Conversion(format!("cannot write it: {error}")),
+        }
+    }
 }
 
 /// What is in every object.
@@ -115,18 +128,21 @@ impl Conversions {
         names
     }
 
-    /// The text of `object` in the version `wanted`. An object that its type cannot read keeps its content, so that the
-    /// others of the review are still converted. Nothing else decides what it becomes: whoever may write an object may
-    /// write its annotations as well.
+    /// The text of `object` in the version `wanted`, or why there is none. An object that its type cannot read keeps its
+    /// content, so that the others of the review are still converted. Nothing else decides what it becomes: whoever may
+    /// write an object may write its annotations as well.
     pub(super) fn convert(
         &self,
         object: &str,
         wanted: &str,
-        budget: &Budget,
+        most: usize,
         metrics: &WebhookMetrics,
-    ) -> Result<String, String> {
+    ) -> Result<Result<String, String>, Error> {
         let head: Head = serde_json::from_str(object).unwrap_or_default();
-        let versions = self.versions(&head, wanted)?;
+        let versions = match self.versions(&head, wanted) {
+            Ok(versions) => versions,
+            Err(problem) => return Ok(Err(problem)),
+        };
         let name = head.metadata.as_ref().and_then(|meta| meta.name.as_deref());
         let failed = |error| {
             let name = name.unwrap_or_default();
@@ -134,26 +150,18 @@ impl Conversions {
         };
         if object.len() > MOST {
             let error = format!("it has {} bytes, and at most {MOST} are read", object.len());
-            return Err(failed(error));
+            return Ok(Err(failed(error)));
         }
-        let used = budget.used();
-        let converted = versions.convert(object, &head.api_version, wanted, budget);
-        let converted = match converted {
-            // Its type may be able to read it, so passing it on as it is could lose content.
-            Err(Failed::Unreadable(error) | Failed::Conversion(error)) if budget.exceeded() => {
-                return Err(failed(error));
-            }
-            Ok(_) if budget.exceeded() => return Err(failed(Budget::problem())),
-            Ok(converted) => converted,
-            Err(Failed::Conversion(error)) => return Err(failed(error)),
+        match versions.convert(object, &head.api_version, wanted, most) {
+            Ok(converted) => Ok(Ok(converted)),
+            Err(Failed::TooLarge(error)) => Err(Error::TooLarge(failed(error))),
+            Err(Failed::Conversion(error)) => Ok(Err(failed(error))),
             Err(Failed::Unreadable(problem)) => {
                 metrics.unreadable();
                 report(&head, &problem, wanted);
-                relabelled(object, wanted, budget)
+                Ok(Ok(relabelled(object, wanted)))
             }
-        };
-        budget.back_to(used);
-        Ok(converted)
+        }
     }
 
     /// The versions of the kind of an object, if both its version and `wanted` are among them.
@@ -181,7 +189,7 @@ impl Versions {
         object: &str,
         version: &str,
         wanted: &str,
-        budget: &Budget,
+        most: usize,
     ) -> Result<String, Failed> {
         if version == wanted {
             return Ok(object.to_owned());
@@ -191,20 +199,17 @@ impl Versions {
         let mut steps = up.into_iter().chain(down);
         let first = steps
             .next()
-            .map_or_else(|| Ok(object.to_owned()), |step| step(object, budget))?;
-        steps.try_fold(first, |object, step| {
-            budget.charge(object.len());
-            step(&object, budget)
-        })
+            .map_or_else(|| Ok(object.to_owned()), |step| step(object, most))?;
+        steps.try_fold(first, |object, step| step(&object, most))
     }
 }
 
 /// `object` in another version, with its content as it is.
-fn relabelled(object: &str, wanted: &str, budget: &Budget) -> String {
+fn relabelled(object: &str, wanted: &str) -> String {
     let mut text = String::with_capacity(object.len() + wanted.len());
     let mut made = Writer::new(&mut text);
     made.field("\"apiVersion\"", &quoted(wanted));
-    for (name, field) in fields(object, budget) {
+    for (name, field) in fields(object) {
         if name != "apiVersion" {
             made.field(field.name, field.value);
         }
@@ -223,42 +228,39 @@ fn report(head: &Head, problem: &str, wanted: &str) {
 
 /// Converts an object. Its metadata, except for labels and annotations, and the fields that `From` does not know stay
 /// as they were sent.
-fn convert<From, To>(raw: &str, budget: &Budget) -> Result<String, Failed>
+fn convert<From, To>(raw: &str, most: usize) -> Result<String, Failed>
 where
     From: Object,
     To: Object + TryFrom<From, Error: Display>,
 {
-    let used = budget.used();
-    let source: From =
-        charged::from_str(raw, budget).map_err(|error| Failed::Unreadable(explain(raw, &error)))?;
     // The target is made while there is a source, and may be as large.
-    let objects = 2 * (budget.used() - used);
-    budget.charge(objects / 2);
-    let write = |error| Failed::Conversion(format!("cannot write it: {error}"));
-    let known = charged::to_string(&source, raw.len(), budget).map_err(write)?;
-    let before = Texts::of(source.meta(), budget);
+    let read = parse::with_unknown::<From>(raw, most / 2);
+    let (source, unknown) = read.map_err(|error| match error {
+        Error::TooLarge(problem) => Failed::TooLarge(problem),
+        Error::Invalid(_) => Failed::Unreadable(error.explained(raw)),
+    })?;
+    let write = |error| Failed::unwritten(error);
+    let known = unknown
+        .may_hide
+        .then(|| parse::to_string(&source, raw.len()));
+    let known = known.transpose().map_err(write)?;
+    let before = Texts::from(source.meta());
     let target = To::try_from(source).map_err(|error| Failed::Conversion(error.to_string()))?;
-    let converted = charged::to_string(&target, raw.len(), budget).map_err(write)?;
-    let after = Texts::of(target.meta(), budget);
+    let converted = parse::to_string(&target, raw.len()).map_err(write)?;
+    let after = Texts::from(target.meta());
     drop(target);
-    budget.free(objects);
-    let length = raw.len() + converted.len();
-    budget.charge(length);
-    let mut raw = fields(raw, budget);
+    let mut made = String::with_capacity(raw.len() + converted.len());
+    let mut raw = fields(raw);
     let meta = raw.remove("metadata").map_or("null", |meta| meta.value);
-    let meta = metadata(meta, &before, after, budget).map_err(write)?;
-    let mut made = String::with_capacity(length);
+    let meta = metadata(meta, &before, after).map_err(|error| write(Error::Invalid(error)))?;
+    let raw = content(raw);
+    let known = known.as_deref().map(|known| content(fields(known)));
+    let kept = Kept::of(unknown, &raw, known.as_ref());
     let mut object = Writer::new(&mut made);
     object.field("\"apiVersion\"", &quoted(&To::api_version(&())));
     object.field("\"kind\"", &quoted(&To::kind(&())));
     object.field("\"metadata\"", &meta);
-    carry_fields(
-        &content(raw),
-        &content(fields(&known, budget)),
-        &content(fields(&converted, budget)),
-        &mut object,
-        budget,
-    );
+    kept.carry_fields(&raw, &content(fields(&converted)), &mut object);
     object.end();
     Ok(made)
 }

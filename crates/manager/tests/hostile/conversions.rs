@@ -164,3 +164,28 @@ async fn one_impossible_conversion_fails_the_whole_review() {
         assert_eq!(server.post("/convert", body).await.0, 400);
     }
 }
+
+#[tokio::test]
+async fn unknown_fields_without_content_are_kept() {
+    let api = FakeApi::new();
+    for value in [
+        json!(false),
+        json!(0),
+        json!(""),
+        json!({}),
+        json!([]),
+        json!(null),
+        json!(0.0),
+        json!([{}, null]),
+    ] {
+        let old = thing(1, "v1", &json!({ "old": "x", "more": value }));
+        let new = thing(1, "v2", &json!({ "new": "x", "more": value }));
+        let there = api
+            .convert(register, std::slice::from_ref(&old), "a.example.com/v2")
+            .await;
+        let there = there.unwrap();
+        assert_eq!(there, [new]);
+        let back = api.convert(register, &there, "a.example.com/v1").await;
+        assert_eq!(back.unwrap(), [old]);
+    }
+}

@@ -15,7 +15,12 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-use super::{MUTATE, VALIDATE, changed, register, server::Server};
+use super::{
+    MUTATE, VALIDATE, changed,
+    conversions::{conversion, thing},
+    register,
+    server::Server,
+};
 
 /// How many hostile clients there are, and how many reviews are sent meanwhile.
 const CLIENTS: usize = 200;
@@ -139,4 +144,100 @@ async fn two_hundred_bodies_that_never_arrive_delay_no_review() {
     println!("the slowest of {REVIEWS} reviews took {slowest:?}");
     assert!(slowest < LIMIT, "a review took {slowest:?}");
     hostile.abort_all();
+}
+
+/// How many clients read no answers, and how many bytes each sends in a tenth of a second.
+const DEAF: usize = 10;
+const SLOWLY: usize = 42_000;
+
+/// A review whose answer is as large as it is, or larger.
+fn with_large_answer(number: usize) -> (&'static str, Vec<u8>) {
+    if number.is_multiple_of(3) {
+        return (MUTATE, super::review("big").to_string().into_bytes());
+    }
+    let large = |at| {
+        thing(
+            at,
+            "v1",
+            &json!({ "old": "x", "new2": "x".repeat(3 << 20) }),
+        )
+    };
+    let objects = json!((0..number % 3).map(large).collect::<Vec<_>>());
+    ("/convert", conversion("a.example.com/v2", &objects))
+}
+
+/// Sends the same review again and again, the first one at once if it is `fast`, and reads nothing. Fails when the server
+/// closes the connection.
+async fn send_and_read_nothing(
+    server: &Server,
+    (path, body): &(&str, Vec<u8>),
+    mut fast: bool,
+) -> anyhow::Result<()> {
+    let mut stream = server.connect().await?;
+    loop {
+        let head = format!(
+            "POST {path} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
+            body.len()
+        );
+        stream.write_all(head.as_bytes()).await?;
+        for part in body.chunks(if fast { body.len() } else { SLOWLY }) {
+            stream.write_all(part).await?;
+            stream.flush().await?;
+            sleep(PAUSE / 10).await;
+        }
+        fast = false;
+    }
+}
+
+/// A review of 300 kB.
+fn of_300_kb(number: usize) -> Vec<u8> {
+    changed("good", |review| {
+        let data = match number % 2 {
+            0 => json!({ "a": "x".repeat(300_000) }),
+            _ => (0..6000)
+                .map(|at| (format!("key-{at}"), json!("x".repeat(35))))
+                .collect::<serde_json::Map<_, _>>()
+                .into(),
+        };
+        review["request"]["object"]["data"] = data;
+    })
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn ten_clients_that_read_no_answers_make_no_large_review_fail() {
+    let server = Arc::new(Server::start(register));
+    let mut deaf = JoinSet::new();
+    for number in 0..DEAF {
+        let server = server.clone();
+        deaf.spawn(async move {
+            let review = with_large_answer(number);
+            let _ = send_and_read_nothing(&server, &review, true).await;
+            loop {
+                let _ = send_and_read_nothing(&server, &review, false).await;
+                sleep(PAUSE).await;
+            }
+        });
+    }
+    // At first a few at a time, and then all at once.
+    for at_once in [AT_ONCE, 100] {
+        let next = Arc::new(AtomicUsize::new(0));
+        let mut honest = JoinSet::new();
+        for _ in 0..at_once {
+            let (server, next) = (server.clone(), next.clone());
+            honest.spawn(async move {
+                loop {
+                    let number = next.fetch_add(1, Ordering::Relaxed);
+                    if number >= 100 {
+                        return;
+                    }
+                    let path = [VALIDATE, MUTATE][number / 2 % 2];
+                    let (status, answer) = server.post(path, &of_300_kb(number)).await;
+                    let allowed = (status, &answer["response"]["allowed"]);
+                    assert_eq!(allowed, (200, &Value::Bool(true)), "{number}: {answer}");
+                }
+            });
+        }
+        honest.join_all().await;
+    }
+    deaf.abort_all();
 }

@@ -6,15 +6,16 @@ mod mutated;
 mod server;
 #[path = "../support/tls.rs"]
 mod tls;
+mod unknown;
 
 use std::time::Duration;
 
-use k8s_openapi::api::core::v1::ConfigMap;
+use k8s_openapi::api::core::v1::{ConfigMap, Pod};
 use kbr_testing::FakeApi;
 use kube::CustomResource;
 use manager::{
     Manager,
-    webhook::{Defaulter, Rejection, Request, Validator, Warnings},
+    webhook::{AdmissionRequest, Allowed, Defaulter, Rejection, Request, Validator, Warnings},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -225,6 +226,86 @@ async fn hostile_requests_are_rejected_and_the_server_keeps_running() {
         (status, &answer["response"]["allowed"]),
         (200, &json!(true))
     );
+}
+
+/// Changes a little of each Pod.
+struct PodWebhook;
+
+impl Defaulter<Pod> for PodWebhook {
+    async fn default(&self, pod: &mut Pod, _cx: &Request<Pod>) -> Result<(), Rejection> {
+        let containers = &mut pod.spec.get_or_insert_default().containers;
+        containers.rotate_left(1);
+        for container in containers {
+            container.image_pull_policy = Some("Always".to_owned());
+        }
+        Ok(())
+    }
+}
+
+impl Validator<Pod> for PodWebhook {}
+
+async fn look(request: AdmissionRequest) -> Result<Allowed, Rejection> {
+    assert!(request.object().is_object() && request.old_object().is_object());
+    Ok(Allowed::default())
+}
+
+/// The largest objects that are no attack: a Pod with 5,000 containers, and a `ConfigMap` with 65,000 short entries.
+fn largest() -> [(&'static str, Value); 2] {
+    let container = |at| {
+        json!({
+            "name": format!("container-{at}"), "image": "registry.example.com/a/b:1.2.3",
+            "args": ["--some-flag", "--another=1"], "ports": [{ "containerPort": 8080, "name": "http" }],
+            "env": [{ "name": "A", "value": "a" }, { "name": "B", "value": "b" }],
+        })
+    };
+    let containers: Vec<_> = (0..5000).map(container).collect();
+    let data = (0..65_000).map(|at| (format!("{at:08}"), json!("a value")));
+    let data: serde_json::Map<_, _> = data.collect();
+    [
+        (
+            "Pod",
+            json!({ "metadata": { "name": "good" }, "spec": { "containers": containers } }),
+        ),
+        (
+            "ConfigMap",
+            json!({ "metadata": { "name": "good" }, "data": data }),
+        ),
+    ]
+}
+
+#[tokio::test]
+async fn the_largest_real_objects_are_reviewed() {
+    let server = Server::start(|manager: &mut Manager| {
+        register(manager);
+        manager.defaulter::<Pod>(PodWebhook);
+        manager.validator::<Pod>(PodWebhook);
+        manager.admission_at("/look", look);
+    });
+    for (kind, object) in largest() {
+        let body = changed("good", |review| {
+            let request = &mut review["request"];
+            request["operation"] = json!("UPDATE");
+            request["kind"]["kind"] = json!(kind);
+            request["object"] = object.clone();
+            request["oldObject"] = object;
+        });
+        for task in ["mutate", "validate", "look"] {
+            let path = match task {
+                "look" => "/look".to_owned(),
+                _ => format!("/{task}--v1-{}", kind.to_lowercase()),
+            };
+            let (status, answer) = server.post(&path, &body).await;
+            let response = &answer["response"];
+            let what = format!("{kind} to {path}: {status} {}", response["status"]);
+            assert_eq!(response["allowed"], true, "{what}");
+            let changes = response["patch"].as_str().unwrap_or_default();
+            assert_eq!(
+                changes.len() > 1_000_000,
+                kind == "Pod" && task == "mutate",
+                "{what}"
+            );
+        }
+    }
 }
 
 #[tokio::test]

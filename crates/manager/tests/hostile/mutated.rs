@@ -61,10 +61,10 @@ impl Validator<ConfigMap> for Never {
 }
 
 /// Pseudo-random numbers: George Marsaglia's xorshift.
-struct Random(u64);
+pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
-    fn below(&mut self, most: usize) -> usize {
+    pub(crate) fn below(&mut self, most: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;

@@ -1,12 +1,16 @@
 //! Test how changes of values become steps of a patch.
 
+use serde_json::{Value, json};
+
 use super::*;
 
+fn found(raw: &str, before: &str, after: &str) -> Vec<Value> {
+    let steps = changes(raw, before, after).unwrap();
+    serde_json::from_str(&format!("[{steps}]")).unwrap()
+}
+
 fn patch(raw: &Value, before: &Value, after: &Value) -> Vec<Value> {
-    let budget = Budget::all();
-    let mut steps = Steps::new(&budget);
-    compare(raw, before, after, "", &mut steps);
-    steps.made
+    found(&raw.to_string(), &before.to_string(), &after.to_string())
 }
 
 #[track_caller]
@@ -94,4 +98,70 @@ fn a_list_of_plain_values_is_replaced_as_a_whole() {
         &json!({ "l": [1, 3] }),
         &steps,
     );
+}
+
+#[test]
+fn fields_that_are_written_alike_are_not_looked_at() {
+    // What cannot be parsed shows that it is not.
+    let raw = r#"{"a":[1],"b":{"unknown":1e999},"c":"d","in":{"a":1,"big":1e999},"unknown":1e999}"#;
+    let before = r#"{"a":[1],"b":{"x":1e999},"c":"d","in":{"a":1,"x":1e999}}"#;
+    let after = r#"{"a":[2],"b":{"x":1e999},"e":1,"in":{"a":2,"x":1e999}}"#;
+    let steps = json!([
+        { "op": "replace", "path": "/a", "value": [2] },
+        { "op": "add", "path": "/e", "value": 1 },
+        { "op": "replace", "path": "/in/a", "value": 2 },
+        { "op": "remove", "path": "/c" },
+    ]);
+    assert_eq!(Value::Array(found(raw, before, after)), steps);
+    assert_eq!(found(raw, before, before), [] as [Value; 0]);
+}
+
+#[test]
+fn items_that_stay_at_their_index_get_a_step_each() {
+    let raw = r#"[{"name":"a","unknown":1e999},{"name":"b"},1e999,{"c":1e999}]"#;
+    let before = r#"[{"name":"a","x":1e999},{"name":"b"},1e999,{"c":1e999}]"#;
+    let after = r#"[{"name":"a","x":1e999},{"name":"b","d":[1]},1e999,{"c":1e999,"e":2}]"#;
+    let steps = json!([
+        { "op": "add", "path": "/1/d", "value": [1] },
+        { "op": "add", "path": "/3/e", "value": 2 },
+    ]);
+    assert_eq!(Value::Array(found(raw, before, after)), steps);
+}
+
+#[test]
+fn items_that_move_keep_their_unknown_fields() {
+    check(
+        &json!([{ "a": 1, "unknown": 1 }, { "a": 2, "unknown": 2 }]),
+        &json!([{ "a": 1 }, { "a": 2 }]),
+        &json!([{ "a": 2 }, { "a": 3 }]),
+        &json!([{ "op": "replace", "path": "", "value": [{ "a": 2, "unknown": 2 }, { "a": 3 }] }]),
+    );
+    let moved = json!([{ "name": "b" }, { "name": "a", "unknown": 1 }]);
+    check(
+        &json!([{ "name": "a", "unknown": 1 }, { "name": "b" }]),
+        &json!([{ "name": "a" }, { "name": "b" }]),
+        &json!([{ "name": "b" }, { "name": "a" }]),
+        &json!([{ "op": "replace", "path": "", "value": moved }]),
+    );
+}
+
+#[test]
+fn changes_that_take_too_much_memory_are_an_error() {
+    let list = |item: &str, count| format!("[{}]", vec![item; count].join(","));
+    // The path of each step is long.
+    let long = |item| format!(r#"{{"{}":{}}}"#, "x".repeat(100_000), list(item, 100));
+    let (before, after) = (long(r#"{"a":1}"#), long(r#"{"a":2}"#));
+    assert!(
+        changes(&before, &before, &after)
+            .unwrap_err()
+            .is_too_large()
+    );
+    let (before, after) = (list("{}", ELEMENTS), list("{}", ELEMENTS + 1));
+    assert!(
+        changes(&before, &before, &after)
+            .unwrap_err()
+            .is_too_large()
+    );
+    let numbers = (list("1", ELEMENTS), list("1", ELEMENTS + 1));
+    assert_eq!(found(&numbers.0, &numbers.0, &numbers.1).len(), 1);
 }

@@ -1,11 +1,12 @@
 //! Test what functions of `admission_at` get and answer.
 
+use hyper::StatusCode;
 use k8s_openapi::ByteString;
 use kbr_testing::FakeApi;
 use serde_json::json;
 
 use super::*;
-use crate::harness;
+use crate::{harness, webhook::Turns};
 
 async fn review(request: AdmissionRequest) -> Result<Allowed, Rejection> {
     let object = request.object();
@@ -90,13 +91,13 @@ async fn a_connection_is_rejected_with_the_message_of_the_webhook() {
 #[tokio::test]
 async fn a_request_that_would_take_too_much_memory_is_rejected() {
     let mut request = exec("ls", false);
-    request["request"]["object"]["many"] = vec![json!({}); 100_000].into();
+    request["request"]["object"]["many"] = vec![json!({ "a": 0 }); 100_000].into();
     let response = admit(&request).await;
     let status = &response["status"];
     let message = status["message"].as_str().unwrap();
     let expected = "cannot review the object: request.object.many[";
     assert!(message.starts_with(expected), "{message}");
-    let expected = "]: the limit of 60 MiB of memory for a review is exceeded";
+    let expected = "].a: the limit of 64 MiB of memory for a review is exceeded";
     assert!(message.ends_with(expected), "{message}");
     assert_eq!(
         (&response["allowed"], &status["code"]),
@@ -110,7 +111,7 @@ async fn a_request_with_an_object_that_cannot_be_parsed_is_not_admitted() {
     let text = exec("ls", false).to_string().replace("\"ls\"", "1e999");
     let call = Call {
         body: Arc::new(text.into_bytes().into()),
-        budget: Arc::new(Budget::all()),
+        turns: Turns::unlimited(),
         client: FakeApi::new().client(),
         metrics: crate::metrics::Metrics::new().webhook("/exec"),
     };

@@ -1,41 +1,150 @@
-//! A deserializer around another, which charges for what its values keep on the heap.
+//! A deserializer around another, which counts what its values keep on the heap, and notes what the type ignores.
 //!
-//! The visitor of a value with parts is wrapped, so is the access to the parts that it gets, and each part gets a charged
+//! The visitor of a value with parts is wrapped, so is the access to the parts that it gets, and each part gets a watched
 //! deserializer again.
 
-use std::fmt;
-
-use serde::{
-    Deserializer,
-    de::{DeserializeSeed, EnumAccess, Error, MapAccess, SeqAccess, VariantAccess, Visitor},
+use std::{
+    any::type_name,
+    cell::{Cell, RefCell},
+    fmt,
 };
 
-use super::cost::{ALLOCATION, charge, entry, item};
-use crate::servers::budget::Budget;
+use serde::{
+    Deserialize as _, Deserializer,
+    de::{DeserializeSeed, EnumAccess, Error, MapAccess, SeqAccess, VariantAccess, Visitor},
+};
+use serde_json::{Value, value::RawValue};
 
-/// A deserializer.
-pub(super) struct Charged<'b, D> {
-    pub(super) inner: D,
-    pub(super) budget: &'b Budget,
-    /// The bytes of the place for the value, which are charged already.
-    pub(super) size: usize,
+/// The bytes that an allocation takes besides its content.
+const ALLOCATION: usize = 24;
+
+/// The most bytes of the first items of a set, whose nodes have room for eleven. Large values are in lists.
+const FEW: usize = 384;
+
+/// The bytes of an object of any type, with a few fields: the node of a map of values, or a struct that is parsed after
+/// its fields were collected (`#[serde(flatten)]`, `untagged`), which nothing can count then.
+const OBJECT: usize = 1024;
+
+/// The bytes that one more item of this size takes in a list or a set of `count`. A list has room for four, and doubles.
+fn item(size: usize, count: usize) -> usize {
+    match count {
+        0 => FEW.min(11 * size).max(4 * size),
+        4.. if count.is_power_of_two() => count * size,
+        _ => 0,
+    }
 }
 
-impl<'b, D> Charged<'b, D> {
+/// The bytes that one more name or value of this size takes in a map of `count`. A node of a map has room for eleven.
+fn entry(size: usize, count: usize) -> usize {
+    match count {
+        0 => 11 * size,
+        1..11 => 0,
+        _ => 2 * size,
+    }
+}
+
+/// The fields that a type did not know, and ignored.
+#[derive(Debug, Default)]
+pub(crate) struct Unknown<'a> {
+    /// Their values: parts of the text that was parsed, in its order.
+    pub(crate) values: Vec<&'a str>,
+    /// Whether there may be others. What `#[serde(flatten)]`, `tag` and `untagged` collect is parsed where no deserializer
+    /// of ours is.
+    pub(crate) may_hide: bool,
+}
+
+/// What is seen while a text is parsed.
+pub(super) struct Watch<'de> {
+    most: usize,
+    used: Cell<usize>,
+    /// The values of fields that were ignored, if they are wanted.
+    ignored: Option<RefCell<Vec<&'de str>>>,
+    may_hide: Cell<bool>,
+    /// Whether the last key was that of a struct.
+    was_field: Cell<bool>,
+}
+
+impl<'de> Watch<'de> {
+    pub(super) fn new(most: usize) -> Self {
+        Self {
+            most,
+            used: Cell::new(0),
+            ignored: None,
+            may_hide: Cell::new(false),
+            was_field: Cell::new(false),
+        }
+    }
+
+    /// One that also finds fields that are ignored.
+    pub(super) fn finding(most: usize) -> Self {
+        let ignored = Some(RefCell::default());
+        Self {
+            ignored,
+            ..Self::new(most)
+        }
+    }
+
+    pub(super) fn found(self) -> Unknown<'de> {
+        Unknown {
+            values: self.ignored.map(RefCell::into_inner).unwrap_or_default(),
+            may_hide: self.may_hide.get(),
+        }
+    }
+
+    #[cfg(test)]
+    pub(super) fn used(&self) -> usize {
+        self.used.get()
+    }
+
+    /// Whether it was too much. It stays so.
+    pub(super) fn is_exceeded(&self) -> bool {
+        self.used.get() > self.most
+    }
+
+    pub(super) fn problem(&self) -> String {
+        let most = self.most >> 20;
+        format!("the limit of {most} MiB of memory for a review is exceeded")
+    }
+
+    /// Counts bytes that are about to be allocated.
+    pub(super) fn charge<E: Error>(&self, bytes: usize) -> Result<(), E> {
+        self.used.set(self.used.get().saturating_add(bytes));
+        if self.is_exceeded() {
+            return Err(E::custom(self.problem()));
+        }
+        Ok(())
+    }
+}
+
+/// A deserializer.
+pub(super) struct Watched<'w, 'de, D> {
+    inner: D,
+    watch: &'w Watch<'de>,
+    /// The bytes of the place for the value, which are charged already.
+    size: usize,
+}
+
+impl<'w, 'de, D> Watched<'w, 'de, D> {
+    /// A deserializer of a `T`, whose place is charged already.
+    pub(super) fn of<T>(inner: D, watch: &'w Watch<'de>) -> Self {
+        let size = size_of::<T>();
+        Self { inner, watch, size }
+    }
+
     /// The inner deserializer, and a visitor of the parts of the value. A value that is larger than its place is in a box
     /// of its own.
-    fn split<'de, V: Visitor<'de>, E: Error>(
+    fn split<V: Visitor<'de>, E: Error>(
         self,
         visitor: V,
         kept: Kept,
-    ) -> Result<(D, Parts<'b, V>), E> {
+    ) -> Result<(D, Parts<'w, 'de, V>), E> {
         let own = size_of::<V::Value>();
         if own > self.size {
-            charge(self.budget, own + ALLOCATION)?;
+            self.watch.charge(own + ALLOCATION)?;
         }
         let parts = Parts {
             inner: visitor,
-            budget: self.budget,
+            watch: self.watch,
             kept,
             size: own.max(self.size),
             count: 0,
@@ -63,18 +172,17 @@ macro_rules! deserialize_parts {
     };
 }
 
-impl<'de, D: Deserializer<'de>> Deserializer<'de> for Charged<'_, D> {
+impl<'de, D: Deserializer<'de>> Deserializer<'de> for Watched<'_, 'de, D> {
     type Error = D::Error;
 
     deserialize_plain! {
         deserialize_bool deserialize_i8 deserialize_i16 deserialize_i32 deserialize_i64 deserialize_i128
         deserialize_u8 deserialize_u16 deserialize_u32 deserialize_u64 deserialize_u128
         deserialize_f32 deserialize_f64 deserialize_char deserialize_unit
-        deserialize_identifier deserialize_ignored_any
     }
 
     deserialize_parts! {
-        deserialize_any() Kept::Anywhere;
+        deserialize_any() Kept::as_any::<V::Value>();
         deserialize_str() Kept::Inside;
         deserialize_string() Kept::Inside;
         deserialize_bytes() Kept::Inside;
@@ -84,9 +192,24 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Charged<'_, D> {
         deserialize_seq() Kept::Listed;
         deserialize_tuple(length: usize) Kept::Inside;
         deserialize_tuple_struct(name: &'static str, length: usize) Kept::Inside;
-        deserialize_map() Kept::mapped::<V::Value>();
+        deserialize_map() Kept::Mapped;
         deserialize_struct(name: &'static str, fields: &'static [&'static str]) Kept::Inside;
         deserialize_enum(name: &'static str, variants: &'static [&'static str]) Kept::Inside;
+    }
+
+    fn deserialize_identifier<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
+        self.watch.was_field.set(true);
+        self.inner.deserialize_identifier(visitor)
+    }
+
+    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
+        let Some(ignored) = &self.watch.ignored else {
+            return self.inner.deserialize_ignored_any(visitor);
+        };
+        self.watch.charge(size_of::<&str>())?;
+        let value = <&RawValue>::deserialize(self.inner)?;
+        ignored.borrow_mut().push(value.get());
+        visitor.visit_unit()
     }
 
     fn deserialize_unit_struct<V: Visitor<'de>>(
@@ -103,32 +226,22 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Charged<'_, D> {
 }
 
 /// The seed of a part.
-struct Seed<'b, S> {
+struct Seed<'w, 'de, S> {
     inner: S,
-    budget: &'b Budget,
+    watch: &'w Watch<'de>,
     /// What the place for the part takes on the heap.
     cost: usize,
 }
 
-impl<'de, S: DeserializeSeed<'de>> DeserializeSeed<'de> for Seed<'_, S> {
+impl<'de, S: DeserializeSeed<'de>> DeserializeSeed<'de> for Seed<'_, 'de, S> {
     type Value = S::Value;
 
     fn deserialize<D: Deserializer<'de>>(self, inner: D) -> Result<S::Value, D::Error> {
-        charge(self.budget, self.cost)?;
-        self.inner.deserialize(Charged {
-            inner,
-            budget: self.budget,
-            size: size_of::<S::Value>(),
-        })
+        self.watch.charge(self.cost)?;
+        let watched = Watched::of::<S::Value>(inner, self.watch);
+        self.inner.deserialize(watched)
     }
 }
-
-/// The largest size of a map; what is larger is a struct with fields that are collected (`#[serde(flatten)]`).
-const MAP: usize = 80;
-
-/// The bytes of an object of any type, with a few fields: the node of a map of values, or a struct that is parsed after
-/// its fields were collected (`#[serde(flatten)]`, `untagged`), which nothing can count then.
-const OBJECT: usize = 1024;
 
 /// Where the parts of a value are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -137,27 +250,29 @@ enum Kept {
     Inside,
     /// In a list or a set.
     Listed,
-    /// In a map.
+    /// In a map. Or in a struct that collects fields (`#[serde(flatten)]`), which its first name shows.
     Mapped,
-    /// In what the type makes of any value.
+    /// In a [`Value`].
+    Dynamic,
+    /// In what the type makes of any value, or of fields that it collects.
     Anywhere,
 }
 
 impl Kept {
-    /// Where the parts of a `T` are that is parsed like a map.
-    fn mapped<T>() -> Self {
-        if size_of::<T>() > MAP {
-            Self::Inside
+    /// Where the parts of a `T` are that is parsed from any value. If the names of the types do not tell, more is counted.
+    fn as_any<T>() -> Self {
+        if type_name::<T>() == type_name::<Value>() {
+            Self::Dynamic
         } else {
-            Self::Mapped
+            Self::Anywhere
         }
     }
 }
 
 /// A visitor, or an access to the parts.
-struct Parts<'b, X> {
+struct Parts<'w, 'de, X> {
     inner: X,
-    budget: &'b Budget,
+    watch: &'w Watch<'de>,
     kept: Kept,
     /// The bytes of the place for the value, which are charged already.
     size: usize,
@@ -165,12 +280,12 @@ struct Parts<'b, X> {
     count: usize,
 }
 
-impl<'b, X> Parts<'b, X> {
+impl<'w, 'de, X> Parts<'w, 'de, X> {
     /// The visitor, and the access to give it.
-    fn give<A>(self, inner: A) -> (X, Parts<'b, A>) {
+    fn give<A>(self, inner: A) -> (X, Parts<'w, 'de, A>) {
         let access = Parts {
             inner,
-            budget: self.budget,
+            watch: self.watch,
             kept: self.kept,
             size: self.size,
             count: 0,
@@ -178,12 +293,9 @@ impl<'b, X> Parts<'b, X> {
         (self.inner, access)
     }
 
-    fn seed<S>(&self, inner: S, cost: usize) -> Seed<'b, S> {
-        Seed {
-            inner,
-            budget: self.budget,
-            cost,
-        }
+    fn seed<S>(&self, inner: S, cost: usize) -> Seed<'w, 'de, S> {
+        let watch = self.watch;
+        Seed { inner, watch, cost }
     }
 
     /// What the name or the value of an entry costs.
@@ -192,12 +304,12 @@ impl<'b, X> Parts<'b, X> {
             Kept::Inside => 0,
             // The first ones are part of the object.
             Kept::Anywhere if self.count < 11 => 0,
-            Kept::Listed | Kept::Mapped | Kept::Anywhere => entry(size_of::<T>(), self.count),
+            _ => entry(size_of::<T>(), self.count),
         }
     }
 
     fn text<E: Error>(&self, bytes: usize) -> Result<(), E> {
-        charge(self.budget, bytes + ALLOCATION)
+        self.watch.charge(bytes + ALLOCATION)
     }
 }
 
@@ -218,7 +330,7 @@ macro_rules! visit_texts {
     };
 }
 
-impl<'de, V: Visitor<'de>> Visitor<'de> for Parts<'_, V> {
+impl<'de, V: Visitor<'de>> Visitor<'de> for Parts<'_, 'de, V> {
     type Value = V::Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -245,21 +357,14 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Parts<'_, V> {
     }
 
     fn visit_some<D: Deserializer<'de>>(self, inner: D) -> Result<V::Value, D::Error> {
-        let Self { budget, size, .. } = self;
-        self.inner.visit_some(Charged {
-            inner,
-            budget,
-            size,
-        })
+        let Self { watch, size, .. } = self;
+        self.inner.visit_some(Watched { inner, watch, size })
     }
 
     fn visit_newtype_struct<D: Deserializer<'de>>(self, inner: D) -> Result<V::Value, D::Error> {
-        let Self { budget, size, .. } = self;
-        self.inner.visit_newtype_struct(Charged {
-            inner,
-            budget,
-            size,
-        })
+        let Self { watch, size, .. } = self;
+        self.inner
+            .visit_newtype_struct(Watched { inner, watch, size })
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, access: A) -> Result<V::Value, A::Error> {
@@ -269,7 +374,8 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Parts<'_, V> {
 
     fn visit_map<A: MapAccess<'de>>(self, access: A) -> Result<V::Value, A::Error> {
         if self.kept == Kept::Anywhere {
-            charge(self.budget, OBJECT)?;
+            self.watch.may_hide.set(true);
+            self.watch.charge(OBJECT)?;
         }
         let (visitor, access) = self.give(access);
         visitor.visit_map(access)
@@ -281,7 +387,7 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Parts<'_, V> {
     }
 }
 
-impl<'de, A: SeqAccess<'de>> SeqAccess<'de> for Parts<'_, A> {
+impl<'de, A: SeqAccess<'de>> SeqAccess<'de> for Parts<'_, 'de, A> {
     type Error = A::Error;
 
     fn next_element_seed<S: DeserializeSeed<'de>>(
@@ -290,6 +396,7 @@ impl<'de, A: SeqAccess<'de>> SeqAccess<'de> for Parts<'_, A> {
     ) -> Result<Option<S::Value>, A::Error> {
         let cost = match self.kept {
             Kept::Inside => 0,
+            Kept::Dynamic if self.count == 0 => 4 * size_of::<S::Value>(),
             _ => item(size_of::<S::Value>(), self.count),
         };
         let seed = self.seed(seed, cost);
@@ -302,15 +409,23 @@ impl<'de, A: SeqAccess<'de>> SeqAccess<'de> for Parts<'_, A> {
     }
 }
 
-impl<'de, A: MapAccess<'de>> MapAccess<'de> for Parts<'_, A> {
+impl<'de, A: MapAccess<'de>> MapAccess<'de> for Parts<'_, 'de, A> {
     type Error = A::Error;
 
     fn next_key_seed<S: DeserializeSeed<'de>>(
         &mut self,
         seed: S,
     ) -> Result<Option<S::Value>, A::Error> {
-        let seed = self.seed(seed, self.entry::<S::Value>());
-        self.inner.next_key_seed(seed)
+        self.watch.was_field.set(false);
+        let key = self.inner.next_key_seed(self.seed(seed, 0))?;
+        if self.kept == Kept::Mapped && self.watch.was_field.get() {
+            self.kept = Kept::Anywhere;
+            self.watch.may_hide.set(true);
+        }
+        if key.is_some() {
+            self.watch.charge(self.entry::<S::Value>())?;
+        }
+        Ok(key)
     }
 
     fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, A::Error> {
@@ -324,19 +439,19 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for Parts<'_, A> {
     }
 }
 
-impl<'de, 'b, A: EnumAccess<'de>> EnumAccess<'de> for Parts<'b, A> {
+impl<'w, 'de, A: EnumAccess<'de>> EnumAccess<'de> for Parts<'w, 'de, A> {
     type Error = A::Error;
-    type Variant = Parts<'b, A::Variant>;
+    type Variant = Parts<'w, 'de, A::Variant>;
 
     fn variant_seed<S: DeserializeSeed<'de>>(
         self,
         seed: S,
     ) -> Result<(S::Value, Self::Variant), A::Error> {
-        let Self { budget, size, .. } = self;
+        let Self { watch, size, .. } = self;
         let (value, inner) = self.inner.variant_seed(seed)?;
         let variant = Parts {
             inner,
-            budget,
+            watch,
             kept: Kept::Inside,
             size,
             count: 0,
@@ -345,7 +460,7 @@ impl<'de, 'b, A: EnumAccess<'de>> EnumAccess<'de> for Parts<'b, A> {
     }
 }
 
-impl<'de, A: VariantAccess<'de>> VariantAccess<'de> for Parts<'_, A> {
+impl<'de, A: VariantAccess<'de>> VariantAccess<'de> for Parts<'_, 'de, A> {
     type Error = A::Error;
 
     fn unit_variant(self) -> Result<(), A::Error> {
