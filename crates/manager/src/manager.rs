@@ -174,7 +174,8 @@ impl Manager {
     /// that this one replaces, in Go for example: there, the field manager is the name of the binary, `manager`.
     ///
     /// Without it, both own those fields, and one that your code no longer applies stays for ever. With it, such a field
-    /// is removed, as if your code had always applied the object. Nothing is written to objects without such an entry,
+    /// is removed, as if your code had always applied the object. Only `spec.replicas` stays, because an autoscaler may rely on
+    /// it. Nothing is written to objects without such an entry,
     /// nor for fields of a status, which need no takeover: updates and patches of them take the fields from their owners.
     ///
     /// Each object is read once after each start, so remove the call when all objects have been taken over. Do not use

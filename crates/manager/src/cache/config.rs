@@ -166,9 +166,20 @@ impl<C: Cached> CacheConfig<'_, C> {
     /// object for which it panics is skipped and reported, like one that cannot be read.
     ///
     /// Do not send a cached object back whole, because what was dropped would be lost.
-    /// [`Context::update`](crate::Context::update) sends only what it changes, but lists as a whole: do not shorten a
-    /// list that you update. [`Context::apply`](crate::Context::apply) may return the child as it is cached.
+    /// [`Context::update`](crate::Context::update) and the status keep it: they send only what they change, and read the object
+    /// before they change a list. [`Context::apply`](crate::Context::apply) returns the whole child, which it reads if that was
+    /// cached in part.
+    ///
+    /// # Errors
+    /// [`Manager::run`] fails if it is called twice.
     pub fn transform(&mut self, transform: impl Fn(&mut C) + Send + Sync + 'static) -> &mut Self {
+        if self.cache.shape().transforms() {
+            self.mistake(format!(
+                "`manager.cache::<{}>()` has two transforms\n\
+                 help: do in one what both do",
+                Shape::<C>::written(),
+            ));
+        }
         self.shape(|shape| shape.transform = Some(Arc::new(transform)))
     }
 

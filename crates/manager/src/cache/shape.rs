@@ -87,6 +87,11 @@ impl<K: Cached> Shape<K> {
         self.labels.matches(labels)
     }
 
+    /// Whether objects are cached only in part.
+    pub(crate) fn transforms(&self) -> bool {
+        self.transform.is_some()
+    }
+
     /// The label selector, as the API server reads it.
     pub(crate) fn labels(&self) -> String {
         self.labels.to_string()

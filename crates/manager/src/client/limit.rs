@@ -19,8 +19,13 @@ use kube::client::Body;
 use tokio::time::{Sleep, sleep};
 use tower::{BoxError, Layer, Service};
 
-/// The time limit of a request for one object, including the response.
+/// The time limit of a read of one object, including the response.
 const ONE: Duration = Duration::from_secs(30);
+
+/// The time limit of a change of one object. The API server gives up after 34 s (`requestTimeoutUpperBound` in
+/// `k8s.io/apiserver/pkg/endpoints/handlers/rest.go`), and until then it may wait for webhooks, which it asks one after the
+/// other: a change that the client gave up earlier would never succeed.
+const CHANGE: Duration = Duration::from_secs(40);
 
 /// The time limit of a request for a collection, such as a page of a list.
 const MANY: Duration = Duration::from_secs(60);
@@ -95,6 +100,7 @@ impl Limit {
             _ if streams => ONE,
             Method::POST => CREATION,
             _ if many => MANY,
+            Method::PATCH | Method::PUT | Method::DELETE => CHANGE,
             _ => ONE,
         };
         Self {
@@ -231,7 +237,8 @@ mod tests {
     }
 
     #[test]
-    fn requests_time_out_after_65_s_for_creations_60_s_for_collections_and_30_s_for_objects() {
+    fn requests_time_out_after_65_s_for_creations_60_s_for_collections_40_s_for_changes_and_30_s_for_reads()
+     {
         for (request, seconds) in [
             ("GET /api/v1/pods?&limit=500", 60),
             ("GET /api/v1/namespaces", 60),
@@ -245,8 +252,10 @@ mod tests {
             ("GET /api/v1/namespaces/ns/configmaps/log", 30),
             (
                 "PATCH /apis/apps/v1/namespaces/ns/deployments/a/status?",
-                30,
+                40,
             ),
+            ("PUT /apis/apps/v1/namespaces/ns/deployments/a", 40),
+            ("DELETE /apis/apps/v1/namespaces/ns/deployments/a", 40),
             ("GET /version", 30),
         ] {
             assert_eq!(limit(request), (seconds, false), "{request}");

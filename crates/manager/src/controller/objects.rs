@@ -116,18 +116,22 @@ impl<K: Object> Context<K> {
         delete(&self.core, &*self.object, object).await
     }
 
-    /// Changes an object that other writers change, too, and returns the updated object.
+    /// Changes an object that other writers change, too, and returns the updated object; `None` if `object` is gone, also if
+    /// another one has its name by now.
     ///
     /// `change` is made to `object` as it was read, from a cache or otherwise. Only the difference is sent, on
     /// condition that the object has not changed since. On a conflict, the object is read again and `change` is made to
-    /// that, up to five times with 10 ms in between, like client-go's `retry.RetryOnConflict`. If nothing differs,
-    /// nothing is sent. Changed lists are sent whole.
+    /// that, up to five times with growing pauses, like client-go's `retry.RetryOnConflict`. If nothing differs,
+    /// nothing is sent, and `object` is returned.
+    ///
+    /// A changed list is sent whole. So the object is read before, and what others have stored in the list stays: elements that
+    /// the [transform](crate::CacheConfig::transform) of the cache drops, and fields that the type does not know.
     ///
     /// The update triggers reconciles like the change of any other writer: of the object itself, of the owner of a
     /// child, of the objects to which a watched object is mapped.
     ///
-    /// For children prefer [`apply`](Self::apply). For the status use [`status`](Self::status): this method does not
-    /// change a status that is a subresource.
+    /// For children prefer [`apply`](Self::apply). For the status use [`status`](Self::status): to change a status that is a
+    /// subresource by this method is an error.
     ///
     /// Needs the verbs `get` and `patch` on the kind of the object, and `update` to remove the last finalizer of an
     /// object that is being deleted: a patch might delete a new object of the same name.
@@ -145,13 +149,12 @@ impl<K: Object> Context<K> {
     /// ```
     ///
     /// # Errors
-    /// When the API server rejects it, when the object is gone or replaced by another of its name, or after five
-    /// conflicts.
+    /// When the API server rejects it, after five conflicts, or if it does not change the status as wanted.
     pub async fn update<C: Object>(
         &self,
         object: &C,
         change: impl Fn(&mut C) + Send + Sync,
-    ) -> anyhow::Result<Arc<C>> {
+    ) -> anyhow::Result<Option<Arc<C>>> {
         update(&self.core, object, change).await
     }
 }

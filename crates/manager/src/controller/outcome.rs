@@ -45,6 +45,7 @@ pub(crate) enum Failure {
 pub(crate) struct Report {
     message: String,
     retry: Retry,
+    may_pass: bool,
     waits: Option<String>,
 }
 
@@ -54,6 +55,7 @@ impl From<anyhow::Error> for Failure {
         Self::Error(Report {
             message: chain(error.as_ref()),
             retry: retry::of(&error),
+            may_pass: retry::may_pass(&error),
             waits: retry::waits(&error).map(str::to_owned),
         })
     }
@@ -71,7 +73,7 @@ impl Failure {
     /// Whether it says nothing of the object, and the retry after its back-off may succeed.
     pub(crate) fn may_pass(&self) -> bool {
         match self {
-            Self::Error(error) => retry::of(error) == Retry::Backoff && retry::may_pass(error),
+            Self::Error(report) => report.retry == Retry::Backoff && report.may_pass,
             Self::Panic(_) | Self::Timeout(_) => false,
         }
     }

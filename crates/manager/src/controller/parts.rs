@@ -50,6 +50,17 @@ pub(super) struct Parts<'a, K> {
 }
 
 impl<K: Object> Parts<'_, K> {
+    /// Sets where the conditions are.
+    pub(super) fn set_conditions(&mut self, accessor: Accessor<K>) {
+        if self.conditions.replace(accessor).is_some() {
+            self.manager.mistakes.push(format!(
+                "controller `{}` names the conditions twice\n\
+                 help: keep one of `.conditions(…)` and `.conditions_only(…)`",
+                self.name,
+            ));
+        }
+    }
+
     /// Enqueues the owner when a `C` changes. `M` is `C` or its metadata.
     pub(super) fn children<C: Object, M: Cached>(&mut self, kind: WatchedKind<M>) -> Predicates<M> {
         let cache = self.manager.caches.of::<M>();

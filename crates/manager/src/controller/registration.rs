@@ -238,10 +238,11 @@ impl<'a, K: Object, W, S> Controller<'a, K, W, S> {
         K: HasStatus<Status: Default + Serialize>,
         F: Fn(&mut K::Status) -> (&mut Vec<Condition>, &mut Option<i64>) + Send + Sync + 'static,
     {
-        self.parts.conditions = Some(Accessor::new(move |status: &mut K::Status, change| {
-            let (conditions, observed) = accessor(status);
-            change(conditions, observed);
-        }));
+        self.parts
+            .set_conditions(Accessor::new(move |status: &mut K::Status, change| {
+                let (conditions, observed) = accessor(status);
+                change(conditions, observed);
+            }));
         self
     }
 
@@ -254,9 +255,10 @@ impl<'a, K: Object, W, S> Controller<'a, K, W, S> {
         K: HasStatus<Status: Default + Serialize>,
         F: Fn(&mut K::Status) -> &mut Vec<Condition> + Send + Sync + 'static,
     {
-        self.parts.conditions = Some(Accessor::new(move |status: &mut K::Status, change| {
-            change(accessor(status), &mut None);
-        }));
+        self.parts
+            .set_conditions(Accessor::new(move |status: &mut K::Status, change| {
+                change(accessor(status), &mut None);
+            }));
         self
     }
 
@@ -281,7 +283,14 @@ impl<'a, K: Object, W, S> Controller<'a, K, W, S> {
         F: Fn(Arc<K>, Context<K>) -> R + Send + Sync + 'static,
         R: Future<Output = anyhow::Result<Action>> + Send + 'static,
     {
-        self.parts.finalizer = Some((name.to_owned(), function(cleanup)));
+        let new = (name.to_owned(), function(cleanup));
+        if let Some((first, _)) = self.parts.finalizer.replace(new) {
+            let controller = &self.parts.name;
+            self.parts.manager.mistakes.push(format!(
+                "controller `{controller}` has two finalizers, `{first}` and `{name}`\n\
+                 help: do both clean-ups in one, or register another controller of the kind"
+            ));
+        }
         self
     }
 

@@ -155,7 +155,7 @@ pub(crate) fn of(error: &anyhow::Error) -> Retry {
 /// Whether an error says something of the API server and not of the object, and the next attempt may succeed: it is
 /// overloaded, restarts, changes its leader, had another writer of the object, or gave no answer.
 pub(crate) fn may_pass(error: &anyhow::Error) -> bool {
-    let error = error.chain().find_map(|cause| cause.downcast_ref());
+    let error = causes(error.as_ref()).find_map(|cause| cause.downcast_ref());
     match error {
         Some(kube::Error::Api(status)) => matches!(status.code, 408 | 409 | 429 | 500..),
         Some(kube::Error::Service(_) | kube::Error::HyperError(_) | kube::Error::ReadEvents(_)) => {

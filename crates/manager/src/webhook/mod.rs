@@ -46,7 +46,7 @@ mod convert;
 mod copy;
 mod field;
 mod panic_handler;
-mod patch;
+pub(crate) mod patch;
 mod raw;
 mod read;
 mod register;

@@ -95,11 +95,12 @@ fn in_fields(
     steps: &mut Steps,
 ) -> Result<(), Error> {
     for (name, field) in after {
-        let before = before.get(name).map_or("null", |field| field.value);
-        if before == field.value {
+        let before = before.get(name).map(|field| field.value);
+        if before == Some(field.value) {
             continue;
         }
-        let (path, after) = (format!("{path}/{}", escaped(name)), field.value);
+        let (before, after) = (before.unwrap_or("null"), field.value);
+        let path = format!("{path}/{}", escaped(name));
         match raw.get(name).map(|field| field.value) {
             Some(raw) => find(Texts { raw, before, after }, &path, steps)?,
             None => steps.add("add", &path, Some(after))?,
@@ -160,8 +161,8 @@ fn merge_fields(
         }
     }
     for (name, field) in after.iter().filter(|(name, _)| !raw.contains_key(*name)) {
-        let before = before.get(name).map_or("null", |field| field.value);
-        if before != field.value {
+        let before = before.get(name).map(|field| field.value);
+        if before != Some(field.value) {
             object.field(field.name, field.value);
         }
     }
@@ -215,7 +216,7 @@ impl<'a> List<'a> {
 
 /// For each element of `after`, the index in `before` that it comes from: an equal element, or else one with the same
 /// name, or else, in a list without names, the one at the same index. Each index is used once.
-fn sources<'a>(before: &[&'a str], after: &[&'a str]) -> Vec<Option<usize>> {
+pub(crate) fn sources<'a>(before: &[&'a str], after: &[&'a str]) -> Vec<Option<usize>> {
     let equal = |(before, after)| before == after;
     // Of two equal elements, neither moves.
     let mut taken: Vec<bool> = before.iter().zip(after).map(equal).collect();

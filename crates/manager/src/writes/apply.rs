@@ -14,13 +14,13 @@ use crate::{
     controller::core::Core,
     key::Key,
     writes::{
-        child::{place, prepare, prepare_at, prepare_unowned},
+        child::{place, prepare_at, prepare_unowned},
         gone::found,
         kind::KindData,
-        known::Known,
+        known::{Known, caches_whole},
         selected::ensure_selected,
         serialized::Serialized,
-        target::Target,
+        target::{Target, there},
     },
 };
 
@@ -34,13 +34,14 @@ pub(crate) async fn apply<K: Object, C: Object>(
     ensure_named(&kind, child.meta())?;
     let (key, meta) = place(owner, &kind, child.meta())?;
     let known = Known::<C>::of(core, &key);
-    let serialized = prepare_at(owner, &kind, child, (&key, meta), known.meta())?;
+    let mut serialized = prepare_at(owner, &kind, child, (&key, &meta), known.meta())?;
     ensure_selected(core, child, &key)?;
     let target = if known.is_certain() {
         Target::child(owner, kind.name(), &key, known.meta())?
     } else {
-        let api = api::<C>(core.client.clone(), &key);
-        Target::read(owner, kind.name(), &key, &api).await?
+        let there = there(&api::<C>(core.client.clone(), &key), kind.name(), &key).await?;
+        serialized = prepare_at(owner, &kind, child, (&key, &meta), there.as_ref())?;
+        Target::child(owner, kind.name(), &key, there.as_ref())?
     };
     send(core, target, &key, &serialized, known).await
 }
@@ -66,10 +67,13 @@ pub(crate) async fn apply_object<K: Object>(
     child: &DynamicObject,
 ) -> anyhow::Result<DynamicObject> {
     ensure_named(kind, &child.metadata)?;
-    let (key, serialized) = prepare(owner, kind, child)?;
+    let (key, meta) = place(owner, kind, &child.metadata)?;
+    // Before anything is read, it is known whether it can be a child.
+    prepare_at(owner, kind, child, (&key, &meta), None)?;
     let api = kind.api(core.client.clone(), &key);
-    let target = Target::read(owner, kind.name(), &key, &api).await?;
-    let mut body = serialized.body()?;
+    let there = there(&api, kind.name(), &key).await?;
+    let target = Target::child(owner, kind.name(), &key, there.as_ref())?;
+    let mut body = prepare_at(owner, kind, child, (&key, &meta), there.as_ref())?.body()?;
     target.apply(core, &api, kind.name(), &key, &mut body).await
 }
 
@@ -127,7 +131,7 @@ async fn send<K: Object, C: Object>(
         let version = version(&*written);
         core.applied.set::<C>(key, object.text(), &body, version);
         let triggers = known.version() != Some(version);
-        if triggers && core.reader.caches.find::<C>().is_none() {
+        if triggers && !caches_whole::<K, C>(core) {
             core.applied.keep(&reconciled, key, written.clone());
         }
     }

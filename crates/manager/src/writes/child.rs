@@ -18,7 +18,7 @@ pub(crate) fn prepare<K: Object, C: Resource + Serialize>(
     child: &C,
 ) -> anyhow::Result<(Key, Serialized)> {
     let (key, meta) = place(owner, kind, child.meta())?;
-    let serialized = prepare_at(owner, kind, child, (&key, meta), None)?;
+    let serialized = prepare_at(owner, kind, child, (&key, &meta), None)?;
     Ok((key, serialized))
 }
 
@@ -28,9 +28,10 @@ pub(crate) fn prepare_at<K: Object, C: Resource + Serialize>(
     owner: &K,
     kind: &KindData,
     child: &C,
-    (key, mut meta): (&Key, ObjectMeta),
+    (key, meta): (&Key, &ObjectMeta),
     there: Option<&ObjectMeta>,
 ) -> anyhow::Result<Serialized> {
+    let mut meta = meta.clone();
     own(owner, &mut meta, there, &format!("{} `{key}`", kind.name()))?;
     Ok(Serialized::new(kind, child, meta)?)
 }

@@ -4,12 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 
-/// A change. `null` and a missing field count as the same.
+/// A change, as a JSON merge patch (RFC 7396) can make it: a field that is `null` counts as a missing one, and `{}`, `[]` and a
+/// missing field are three things.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Difference {
-    /// Another value; `null` to remove it.
+    /// Another value, which is not an object; `null` to remove it.
     Set(Value),
-    /// Changes of some fields of an object.
+    /// Changes of some fields of an object. What was not an object becomes one, perhaps without fields.
     Fields(BTreeMap<String, Difference>),
     /// Changes of some conditions by their `type`; `None` for a removed one.
     ByType(Vec<(String, Option<Value>)>),
@@ -21,8 +22,7 @@ pub(crate) enum Difference {
 /// other list is a value as a whole.
 pub(crate) fn difference(old: &Value, new: &Value, conditions: &[&[String]]) -> Option<Difference> {
     match (old, new) {
-        (Value::Object(old), Value::Object(new)) => fields(old, new, conditions),
-        (Value::Null, Value::Object(new)) => fields(&Map::new(), new, conditions),
+        (_, Value::Object(new)) => fields(old.as_object(), new, conditions),
         (Value::Array(_) | Value::Null, Value::Array(list))
             if conditions.iter().any(|path| path.is_empty()) =>
         {
@@ -41,23 +41,22 @@ pub(crate) fn difference(old: &Value, new: &Value, conditions: &[&[String]]) -> 
 }
 
 fn fields(
-    old: &Map<String, Value>,
+    old: Option<&Map<String, Value>>,
     new: &Map<String, Value>,
     conditions: &[&[String]],
 ) -> Option<Difference> {
-    let mut changed = BTreeMap::new();
+    let (mut changed, none) = (BTreeMap::new(), Map::new());
+    let (is_new, old) = (old.is_none(), old.unwrap_or(&none));
     for (name, value) in new {
         let old = old.get(name).unwrap_or(&Value::Null);
         if let Some(difference) = difference(old, value, &below(conditions, name)) {
             changed.insert(name.clone(), difference);
         }
     }
-    for (name, value) in old {
-        if !value.is_null() && !new.contains_key(name) {
-            changed.insert(name.clone(), Difference::Set(Value::Null));
-        }
+    for name in old.keys().filter(|name| !new.contains_key(*name)) {
+        changed.insert(name.clone(), Difference::Set(Value::Null));
     }
-    (!changed.is_empty()).then_some(Difference::Fields(changed))
+    (is_new || !changed.is_empty()).then_some(Difference::Fields(changed))
 }
 
 /// The rest of each path that begins with this field.
@@ -97,7 +96,11 @@ impl Difference {
             Self::Fields(fields) => {
                 let object = as_object(value);
                 for (name, difference) in fields {
-                    difference.apply(object.entry(name.clone()).or_insert(Value::Null));
+                    if *difference == Self::Set(Value::Null) {
+                        object.remove(name);
+                    } else {
+                        difference.apply(object.entry(name.clone()).or_insert(Value::Null));
+                    }
                 }
             }
             Self::ByType(elements) => {
@@ -115,11 +118,14 @@ impl Difference {
         }
     }
 
-    /// Whether the patch contains lists of which only some elements change.
-    pub(crate) fn is_of_elements(&self) -> bool {
+    /// Whether this change of `old` replaces or removes lists, or elements of them. A patch contains each in full, so whoever
+    /// does not know all of its elements would delete some.
+    pub(crate) fn has_lists(&self, old: &Value) -> bool {
         match self {
-            Self::Set(_) => false,
-            Self::Fields(fields) => fields.values().any(Self::is_of_elements),
+            Self::Set(new) => old.is_array() || new.is_array(),
+            Self::Fields(fields) => fields
+                .iter()
+                .any(|(name, field)| field.has_lists(old.get(name).unwrap_or(&Value::Null))),
             Self::ByType(_) => true,
         }
     }
@@ -171,5 +177,7 @@ fn as_list(value: &mut Value) -> &mut Vec<Value> {
     }
 }
 
+#[cfg(test)]
+mod random;
 #[cfg(test)]
 mod tests;

@@ -69,15 +69,6 @@ pub enum WriteError {
         /// The kind as code names it, such as `PartialObjectMeta<ConfigMap>`.
         code: String,
     },
-    /// The object to update was deleted. Another one may have its name by now.
-    #[error("{kind} `{key}` was deleted meanwhile; no new object of its name was changed")]
-    #[non_exhaustive]
-    Gone {
-        /// The kind of the object, such as `ConfigMap`.
-        kind: String,
-        /// Its namespace and name.
-        key: Key,
-    },
 }
 
 /// The advice about a child of an earlier owner.

@@ -14,14 +14,12 @@ use crate::{
     controller::core::Core,
     key::Key,
     writes::{
-        gone::{changed_since, found, is_doubtful, meta, stored},
+        gone::{changed_since, meta, read_again},
         kind::KindData,
         replace::replace,
+        tries::Tries,
     },
 };
-
-/// How often a write is attempted while others write at the same time.
-const TRIES: usize = 3;
 
 const CANNOT: &str = "cannot change the finalizers";
 
@@ -44,7 +42,7 @@ pub(crate) async fn add<K: Object>(
     let api = api::<K>(core.client.clone(), key);
     let kind = KindData::of::<K>();
     let write = core.writes.begin(key);
-    let mut tries = 1;
+    let mut tries = Tries::new();
     loop {
         if object.meta().deletion_timestamp.is_some() {
             return Ok(None);
@@ -66,18 +64,14 @@ pub(crate) async fn add<K: Object>(
             }
             Err(error) => error,
         };
-        if tries == TRIES {
-            return Err(error).context(CANNOT);
-        }
         // Another object of the same name has its own finalizers.
         let at = (object.meta().uid.as_deref(), version(&*object));
-        let fresh = changed_since(&core.client, &kind, key, at, error).await;
+        let fresh = changed_since(&core.client, &kind, key, at, error, &mut tries).await;
         let Some(fresh) = fresh.context(CANNOT)? else {
             return Ok(None);
         };
         let Stripped(fresh) = serde_json::from_value(fresh).context(CANNOT)?;
         object = Arc::new(fresh);
-        tries += 1;
     }
 }
 
@@ -90,30 +84,25 @@ pub(crate) async fn remove<K: Object>(
 ) -> anyhow::Result<()> {
     let kind = KindData::of::<K>();
     let write = core.writes.begin(key);
-    let (mut failed, mut tries): (Option<(String, kube::Error)>, _) = (None, 0);
-    loop {
-        let live = found(stored(&core.client, &kind, key).await, key.name()).context(CANNOT)?;
-        // Another object of the same name has its own finalizers.
-        let ours = live.filter(|live| Some(meta(live, "uid")) == object.meta().uid.as_deref());
-        let Some(live) = ours.and_then(|live| without(live, name)) else {
-            return Ok(());
-        };
-        let before = meta(&live, "resourceVersion").to_owned();
-        // The object has not changed since, so that was no conflict.
-        if let Some((_, error)) = failed.take_if(|(at, _)| *at == before || tries == TRIES) {
-            return Err(error).context(CANNOT);
-        }
-        tries += 1;
-        match replace::<K, K>(core, key, &live).await {
+    // Another object of the same name has its own finalizers.
+    let uid = object.meta().uid.as_deref();
+    let live = read_again(&core.client, &kind, key, uid).await;
+    let (mut live, mut tries) = (live.context(CANNOT)?, Tries::new());
+    while let Some(released) = live.and_then(|live| without(live, name)) {
+        let before = meta(&released, "resourceVersion").to_owned();
+        let error = match replace::<K, K>(core, key, &released).await {
             Ok(changed) => {
                 write.finish(&before, version(&changed));
                 core.wrote(key, &Arc::new(changed));
                 return Ok(());
             }
-            Err(error) if is_doubtful(&error) => failed = Some((before, error)),
-            Err(error) => return Err(error).context(CANNOT),
-        }
+            Err(error) => error,
+        };
+        let at = (uid, &*before);
+        let fresh = changed_since(&core.client, &kind, key, at, error, &mut tries).await;
+        live = fresh.context(CANNOT)?;
     }
+    Ok(())
 }
 
 /// A stored object without the finalizer `name`; `None` if it does not have it.

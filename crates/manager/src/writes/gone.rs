@@ -12,7 +12,10 @@ use kube::{
 };
 use serde_json::Value;
 
-use crate::{key::Key, writes::kind::KindData};
+use crate::{
+    key::Key,
+    writes::{kind::KindData, tries::Tries},
+};
 
 /// What a read of the object with this name has found; `None` if the API server says that there is none.
 ///
@@ -52,25 +55,27 @@ pub(crate) async fn read_again(
     Ok(fresh.filter(|fresh| uid.is_none_or(|uid| meta(fresh, "uid") == uid)))
 }
 
-/// The object with this uid as it has changed since its version `at`, to which a write has failed with `error`; `None` if it
-/// is gone, or another object has its name.
+/// The object with this uid as it has changed since its version `at`, to which a write has failed with `error`, to try that
+/// again; `None` if it is gone, or another object has its name. Waits before it looks.
 ///
 /// # Errors
-/// `error` if that was no conflict, because the object has not changed; or if it cannot be read.
+/// `error` if that was no conflict, because the object has not changed, or the last of the `tries`; or if it cannot be read.
 pub(crate) async fn changed_since(
     client: &Client,
     kind: &KindData,
     key: &Key,
     (uid, at): (Option<&str>, &str),
     error: kube::Error,
+    tries: &mut Tries,
 ) -> anyhow::Result<Option<Value>> {
     if !is_doubtful(&error) {
         return Err(error.into());
     }
+    let is_last = !tries.again().await;
     let fresh = read_again(client, kind, key, uid).await?;
     if fresh
         .as_ref()
-        .is_some_and(|fresh| meta(fresh, "resourceVersion") == at)
+        .is_some_and(|fresh| is_last || meta(fresh, "resourceVersion") == at)
     {
         return Err(error.into());
     }

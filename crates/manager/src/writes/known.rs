@@ -3,13 +3,19 @@
 use std::sync::Arc;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use kube::api::PartialObjectMeta;
+use kube::{api::PartialObjectMeta, core::PartialObjectMetaExt as _};
 
 use crate::{
     cache::{object::Cached, store::Cache},
     controller::core::Core,
     key::Key,
 };
+
+/// Whether a cache holds the objects of this kind whole.
+pub(crate) fn caches_whole<K, C: Cached>(core: &Core<K>) -> bool {
+    let cache = core.reader.caches.find::<C>();
+    cache.is_some_and(|cache| !cache.shape().transforms())
+}
 
 /// What the caches know about a child.
 pub(crate) enum Known<C> {
@@ -20,6 +26,7 @@ pub(crate) enum Known<C> {
     Unselected,
     /// It is watched, and not in the cache.
     Missing,
+    /// The cache has only a part of it.
     Metadata(Arc<PartialObjectMeta<C>>),
     Whole(Arc<C>),
 }
@@ -31,7 +38,15 @@ impl<C: Cached> Known<C> {
             // An unreadable object exists, and may have another owner.
             match cache.unreadable(key) {
                 Some(_) => Self::Unwatched,
-                None => Self::found(&cache, core, key, Self::Whole),
+                None => Self::found(&cache, core, key, |object| {
+                    if cache.shape().transforms() {
+                        // The whole object is more than what is cached.
+                        let metadata = object.meta().clone().into_response_partial();
+                        Self::Metadata(Arc::new(metadata))
+                    } else {
+                        Self::Whole(object)
+                    }
+                }),
             }
         });
         match whole {

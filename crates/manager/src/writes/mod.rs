@@ -2,6 +2,7 @@
 
 pub(crate) mod applied;
 pub(crate) mod apply;
+pub(crate) mod carried;
 pub(crate) mod child;
 pub(crate) mod condition;
 pub(crate) mod create;
@@ -19,4 +20,5 @@ pub(crate) mod serialized;
 pub(crate) mod status;
 pub(crate) mod takeover;
 pub(crate) mod target;
+pub(crate) mod tries;
 pub(crate) mod update;

@@ -2,26 +2,25 @@
 
 use std::sync::Arc;
 
-use anyhow::Context as _;
 use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
 
 use crate::{
     cache::{
+        lenient::Lenient,
         object::{Object, api, version},
         stripped::Stripped,
     },
     controller::{core::Core, draft::Wanted},
     key::Key,
     writes::{
+        carried::carried,
         difference::{Difference, difference},
         gone::{changed_since, is_not_found, meta, read_again},
         kind::KindData,
+        tries::Tries,
     },
 };
-
-/// How often a write is attempted while others write at the same time.
-const TRIES: usize = 3;
 
 const CANNOT: &str = "cannot write the status";
 
@@ -32,45 +31,45 @@ const CANNOT: &str = "cannot write the status";
 /// If the object is gone or was replaced by another of its name, nothing is written.
 ///
 /// # Errors
-/// If the API server rejects the write, or after three conflicts.
+/// If the API server rejects the write, or after five conflicts.
 pub(crate) async fn write<K: Object>(
     core: &Core<K>,
     key: &Key,
     known: &K,
     wanted: &Wanted<K>,
 ) -> anyhow::Result<()> {
-    let Some(mut change) = Change::new(core, known, wanted)? else {
+    let Some(change) = Change::new(core, known, wanted)? else {
         return Ok(());
     };
-    let kind = KindData::of::<K>();
+    let (kind, mut tries) = (KindData::of::<K>(), Tries::new());
     let uid = known.meta().uid.as_deref();
     let write = core.writes.begin(key);
-    let mut fresh = None;
-    if is_of_kubernetes::<K>() && change.difference.is_of_elements() {
-        fresh = Some(read_again(&core.client, &kind, key, uid).await?);
-    }
-    for tries in 1.. {
-        if let Some(fresh) = fresh {
-            // Another object of the same name has its own status.
-            let Some(rest) = fresh.and_then(|fresh| change.made_to(&fresh)) else {
-                return Ok(());
+    // What is left of the change for what is stored, once that was read.
+    let mut rest = None;
+    let mut reads = knows_in_part(core) && change.difference.has_lists(&change.old);
+    loop {
+        let change_now = rest.as_ref().unwrap_or(&change);
+        let fresh = if std::mem::take(&mut reads) {
+            read_again(&core.client, &kind, key, uid).await?
+        } else {
+            let error = match change_now.send(core, key).await {
+                Ok(object) => {
+                    write.finish(&change_now.at, version(&object));
+                    core.wrote(key, &Arc::new(object));
+                    return Ok(());
+                }
+                Err(error) => error,
             };
-            change = rest;
-        }
-        let error = match change.send(core, key).await {
-            Ok(object) => {
-                write.finish(&change.at, version(&object));
-                core.wrote(key, &Arc::new(object));
-                return Ok(());
-            }
-            Err(error) if tries == TRIES => return Err(error).context(CANNOT),
-            Err(error) => error,
+            let at = (uid, &*change_now.at);
+            let fresh = changed_since(&core.client, &kind, key, at, error, &mut tries).await;
+            fresh.map_err(explained::<K>)?
         };
-        let at = (uid, &*change.at);
-        let changed = changed_since(&core.client, &kind, key, at, error).await;
-        fresh = Some(changed.map_err(explained::<K>)?);
+        // Another object of the same name has its own status.
+        rest = fresh.and_then(|fresh| change.made_to(core, &fresh));
+        if rest.is_none() {
+            return Ok(());
+        }
     }
-    Ok(())
 }
 
 /// A change of the status of an object.
@@ -112,13 +111,15 @@ impl Change {
         )
     }
 
-    /// The rest of this change for the current state of the object; `None` if nothing remains.
-    fn made_to(&self, fresh: &Value) -> Option<Self> {
-        let old = fresh.get("status").cloned().unwrap_or_default();
-        let mut wanted = old.clone();
+    /// The rest of this change for the object as it is stored; `None` if nothing remains.
+    fn made_to<K: Object>(&self, core: &Core<K>, stored: &Value) -> Option<Self> {
+        let old = stored.get("status").cloned().unwrap_or_default();
+        let seen = seen(core, stored).unwrap_or_else(|| old.clone());
+        let mut wanted = seen.clone();
         self.difference.apply(&mut wanted);
+        let wanted = carried(&old, &seen, &wanted);
         Some(Self {
-            at: meta(fresh, "resourceVersion").to_owned(),
+            at: meta(stored, "resourceVersion").to_owned(),
             difference: difference(&old, &wanted, &[&self.conditions])?,
             old,
             conditions: self.conditions.clone(),
@@ -156,11 +157,22 @@ fn explained<K: Object>(error: anyhow::Error) -> anyhow::Error {
     }
 }
 
-/// Whether `K` is a kind of Kubernetes. The API server may be newer than its type, and a patch replaces lists as a
-/// whole: the elements of others would lose the fields that the type does not know.
-fn is_of_kubernetes<K: Object>() -> bool {
+/// Whether the controller may know only a part of each list. A patch replaces lists as a whole: what it does not know of them
+/// would be lost.
+///
+/// The API server may be newer than the type of a kind of Kubernetes, and the transform of a cache drops what it likes.
+fn knows_in_part<K: Object>(core: &Core<K>) -> bool {
     let group = K::group(&());
-    !group.contains('.') || group.ends_with(".k8s.io")
+    !group.contains('.') || group.ends_with(".k8s.io") || core.cache.shape().transforms()
+}
+
+/// The status of a stored object as the controller sees it; `None` if it cannot be read.
+fn seen<K: Object>(core: &Core<K>, stored: &Value) -> Option<Value> {
+    let Stripped(object) = serde_json::from_value(stored.clone()).ok()?;
+    match core.cache.shape().transformed(object) {
+        Lenient::Object(object) => Some(split::<K>(&object).ok()?.0),
+        Lenient::Unreadable(_) => None,
+    }
 }
 
 /// The statuses of both objects, which must be equal in everything else.

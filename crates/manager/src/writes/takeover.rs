@@ -19,7 +19,7 @@ use kube::{
     api::{Patch, PatchParams},
 };
 use serde::de::DeserializeOwned;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::{
     cache::stripped::Stripped,
@@ -27,11 +27,12 @@ use crate::{
     writes::{
         gone::{found, is_doubtful},
         takeover::entries::taken_over,
+        tries::Tries,
     },
 };
 
-/// How often a write is attempted while others write at the same time.
-const TRIES: usize = 3;
+/// How many objects are remembered. Once there are more, all are looked at again.
+const MOST: usize = 100_000;
 
 /// The field managers of an earlier operator, and the objects that were looked at since the start of this process.
 #[derive(Clone, Default)]
@@ -53,12 +54,14 @@ impl Predecessors {
     /// Makes the fields of an object that the earlier operator owns those of `params`' field manager, which is about to
     /// apply it. Writes nothing if there are none; looks at each object once.
     ///
-    /// With another `uid`, the object is left alone.
+    /// With another `uid`, the object is left alone. Replicas that `applied` does not set keep their value: without one, an
+    /// autoscaler would begin with the default.
     pub(crate) async fn take_over<C>(
         &self,
         api: &Api<Stripped<C>>,
         key: &Key,
         uid: Option<&str>,
+        applied: &Value,
         params: &PatchParams,
     ) -> kube::Result<()>
     where
@@ -73,11 +76,12 @@ impl Predecessors {
         if lock(&self.0.seen).contains(&id) {
             return Ok(());
         }
-        for tries in 1.. {
+        let (mut tries, kept) = (Tries::new(), entries::kept(applied));
+        loop {
             let there = found(api.get_metadata(key.name()).await, key.name())?;
             let meta = there.map(|there| there.metadata);
             let meta = meta.filter(|meta| uid.is_none_or(|uid| meta.uid.as_deref() == Some(uid)));
-            let Some(change) = meta.and_then(|meta| change(&meta, &names, ours)) else {
+            let Some(change) = meta.and_then(|meta| change(&meta, &names, ours, kept)) else {
                 break;
             };
             match api.patch_metadata(key.name(), params, &change).await {
@@ -85,12 +89,22 @@ impl Predecessors {
                     tracing::info!(%key, url = api.resource_url(), from = names.join(", "), "took over fields");
                     break;
                 }
-                Err(error) if tries == TRIES || !is_doubtful(&error) => return Err(error),
+                Err(error) if !is_doubtful(&error) || !tries.again().await => return Err(error),
                 Err(_) => {}
             }
         }
-        lock(&self.0.seen).insert(id);
+        self.0.remember(id);
         Ok(())
+    }
+}
+
+impl State {
+    fn remember(&self, id: u64) {
+        let mut seen = lock(&self.seen);
+        if seen.len() >= MOST {
+            seen.clear();
+        }
+        seen.insert(id);
     }
 }
 
@@ -99,9 +113,27 @@ fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// The patch, on condition that the object has not changed; `None` if nothing is to be taken over.
-fn change(meta: &ObjectMeta, names: &[String], ours: &str) -> Option<Patch<serde_json::Value>> {
+fn change(
+    meta: &ObjectMeta,
+    names: &[String],
+    ours: &str,
+    kept: &[[&str; 2]],
+) -> Option<Patch<Value>> {
     let entries = meta.managed_fields.as_deref().unwrap_or_default();
-    let entries = taken_over(entries, names, ours)?;
+    let entries = taken_over(entries, names, ours, kept)?;
     let change = json!({"resourceVersion": meta.resource_version, "managedFields": entries});
     Some(Patch::Merge(json!({"metadata": change})))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limited_number_of_objects_is_remembered() {
+        let state = State::default();
+        (0..3 * MOST as u64).for_each(|id| state.remember(id));
+        assert!(lock(&state.seen).len() <= MOST);
+        assert!(lock(&state.seen).contains(&(3 * MOST as u64 - 1)));
+    }
 }

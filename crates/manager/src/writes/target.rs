@@ -127,7 +127,8 @@ impl<'a, K: Object> Target<'a, K> {
         let params = core.patch_params();
         let (may_exist, uid) = self.existing();
         if may_exist {
-            core.predecessors.take_over(api, key, uid, &params).await?;
+            let earlier = &core.predecessors;
+            earlier.take_over(api, key, uid, body, &params).await?;
         }
         let condition = match self {
             Self::Any(_) => None,

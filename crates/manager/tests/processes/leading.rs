@@ -287,7 +287,7 @@ pub async fn a_leader_whose_connections_freeze_keeps_leading_and_writing(
     let before = transitions().await?;
     a.proxy.freeze();
     let frozen = now();
-    // The writes in progress fail after 30 s.
+    // The writes in progress fail after 40 s.
     let children: Api<ConfigMap> = Api::namespaced(world.plane.client.clone(), &setup.namespace);
     let written = eventually(LONG + SLACK, "all children are written", async || {
         let children = children.list(&ListParams::default()).await?.items;

@@ -67,8 +67,16 @@ pub fn definitions() -> Vec<Value> {
         "whole": {"type": "object", "x-kubernetes-map-type": "atomic", "properties": {"a": string, "b": string}},
         "free": {"type": "object", "x-kubernetes-preserve-unknown-fields": true},
     }});
-    let status =
-        json!({"type": "object", "properties": {"phase": string, "conditions": conditions}});
+    let state = json!({
+        "type": "object", "oneOf": [{"required": ["waiting"]}, {"required": ["running"]}],
+        "properties": {
+            "waiting": {"type": "object", "properties": {"since": {"type": "integer"}}},
+            "running": {"type": "object"},
+        },
+    });
+    let status = json!({
+        "type": "object", "properties": {"phase": string, "conditions": conditions, "state": state},
+    });
     let schema = json!({"openAPIV3Schema": {"type": "object", "properties": {"spec": spec, "status": status}}});
     let crd = |kind: &str, schema: &Value, subresources: Value| {
         let singular = kind.to_lowercase();

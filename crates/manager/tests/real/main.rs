@@ -17,6 +17,7 @@ mod kinds;
 mod kubelet;
 mod pods;
 mod talk;
+mod unions;
 mod webhooks;
 
 use std::process::{Command, Stdio};
@@ -60,6 +61,7 @@ fn the_fake_api_server_behaves_like_a_real_one() {
         "jobs_end",
         "dynamic",
         "all_writers",
+        "each_variant",
     ] {
         assert!(out.contains(test), "{test} did not run:\n{out}\n{err}");
     }
@@ -136,4 +138,10 @@ async fn a_controller_of_dynamic_kinds_reconciles() {
 #[ignore = "runs below `kbr envtest run`, started by the test above"]
 async fn conditions_of_all_writers_of_a_pod_are_kept() {
     Box::pin(pods::conditions_of_all_writers_are_kept()).await;
+}
+
+#[tokio::test]
+#[ignore = "runs below `kbr envtest run`, started by the test above"]
+async fn each_variant_of_a_union_replaces_the_one_before() {
+    Box::pin(unions::each_variant_replaces_the_one_before()).await;
 }

@@ -9,6 +9,7 @@ use std::{
         atomic::{AtomicUsize, Ordering},
     },
     task::{Context, Poll},
+    time::Duration,
 };
 
 use hyper::{
@@ -22,7 +23,10 @@ use hyper_util::rt::TokioIo;
 use kbr_testing::FakeApi;
 use kube::{Client, client::Body};
 use manager::{Manager, Options};
-use tokio::{net::TcpListener, time::Instant};
+use tokio::{
+    net::TcpListener,
+    time::{Instant, sleep},
+};
 
 /// What happens to a request.
 #[derive(Clone, Copy, Debug)]
@@ -31,6 +35,8 @@ pub(crate) enum Fault {
     None,
     /// It is never answered.
     Silence,
+    /// It is answered after so many seconds.
+    Slow(u64),
     /// Its response starts, and does not end.
     Stall,
     /// The response has this status and this body.
@@ -136,6 +142,9 @@ impl Stub {
                 Ok(response)
             }
             fault => {
+                if let Fault::Slow(seconds) = fault {
+                    sleep(Duration::from_secs(seconds)).await;
+                }
                 let request = Request::from_parts(parts, Body::from(body));
                 let response = self.client.send(request).await.unwrap();
                 let stalls = matches!(fault, Fault::Stall);

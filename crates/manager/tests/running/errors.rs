@@ -106,30 +106,3 @@ async fn a_child_that_is_not_selected_is_an_error_with_the_selector() {
         "{error:?}"
     );
 }
-
-#[tokio::test]
-async fn an_object_that_is_deleted_before_its_update_is_gone() {
-    for replaced in [false, true] {
-        let api = sailing("");
-        api.put(&object("chart", "old"));
-        let server = api.clone();
-        let update = move |_, cx: Context<Captain>| {
-            let server = server.clone();
-            async move {
-                let chart = cx.live::<ConfigMap>("chart").await?.unwrap();
-                server.delete::<ConfigMap>("default", "chart");
-                if replaced {
-                    server.put(&object("chart", "new"));
-                }
-                cx.update(&*chart, |chart| chart.data = None).await
-            }
-        };
-        let error = error(&api, update).await;
-        assert!(
-            matches!(&error, WriteError::Gone { key, .. } if *key == "default/chart".into()),
-            "{error:?}"
-        );
-        let now: Option<ConfigMap> = api.get("default", "chart");
-        assert_eq!(now.is_some_and(|chart| chart.data.is_some()), replaced);
-    }
-}

@@ -2,6 +2,7 @@
 
 mod children;
 mod conditions;
+mod crowds;
 mod dynamic;
 mod enqueues;
 mod errors;
@@ -24,6 +25,8 @@ mod support;
 mod takeover;
 mod tenants;
 mod time;
+mod transformed;
+mod unions;
 mod unreadable;
 mod unseen;
 mod writes;

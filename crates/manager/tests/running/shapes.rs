@@ -317,7 +317,10 @@ async fn an_object_of_others_outside_the_selection_is_not_taken_over() {
 async fn mistakes_in_the_configuration_of_a_cache_are_reported_together() {
     let wrong = |manager: &mut Manager| {
         manager.cache::<Secret>().page_size(0).in_namespaces([""]);
-        manager.cache::<Secret>();
+        manager
+            .cache::<Secret>()
+            .transform(|_| ())
+            .transform(|_| ());
         manager.cache::<Namespace>().in_namespaces(["a"]);
         manager.cache::<ConfigMap>();
         manager
@@ -332,6 +335,7 @@ async fn mistakes_in_the_configuration_of_a_cache_are_reported_together() {
         "`page_size` is 0",
         "names no namespace",
         "`manager.cache::<Secret>()` is called twice",
+        "`manager.cache::<Secret>()` has two transforms",
         "the kind is cluster-scoped",
         "`manager.cache::<ConfigMap>()` has no effect",
         "configured by `cache::<PartialObjectMeta<ConfigMap>>()`",

@@ -3,14 +3,17 @@
 use std::{sync::Arc, time::Duration};
 
 use k8s_openapi::{
-    api::core::v1::ConfigMap, apimachinery::pkg::apis::meta::v1::ManagedFieldsEntry,
+    api::{apps::v1::Deployment, core::v1::ConfigMap},
+    apimachinery::pkg::apis::meta::v1::ManagedFieldsEntry,
 };
 use kbr_testing::{FakeApi, eventually};
 use kube::{
-    Api, Resource as _,
-    api::{ObjectMeta, PostParams},
+    Api, Resource as _, ResourceExt as _,
+    api::{ApiResource, ObjectMeta, PostParams},
+    core::discovery::Scope,
 };
 use manager::{Action, Context, Manager};
+use serde_json::{Value, json};
 
 use crate::support::{Captain, Running, SOON, captain, options};
 
@@ -131,6 +134,86 @@ async fn a_child_is_shared_with_a_field_manager_that_is_not_taken_over() {
     let (keys, owners) = keys_and_owners(&api).await;
     assert_eq!(keys, ["mate", "ship"]);
     assert!(owners.contains(&"manager Update".to_owned()), "{owners:?}");
+}
+
+/// An operator in Go may set them when it creates a Deployment, and leave them to an autoscaler. Without a value, they would be 1.
+#[tokio::test]
+async fn the_replicas_of_the_earlier_operator_stay_if_they_are_not_applied() {
+    let api = FakeApi::new();
+    api.put(&captain("hook", ""));
+    let hook: Captain = api.get("default", "hook").unwrap();
+    let deployment = |labels: Value, replicas: Value| -> Deployment {
+        let containers = json!([{"name": "web", "image": "web"}]);
+        let deployment = json!({
+            "metadata": {"name": "web", "labels": labels},
+            "spec": {
+                "replicas": replicas,
+                "selector": {"matchLabels": {"app": "web"}},
+                "template": {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": containers}},
+            },
+        });
+        serde_json::from_value(deployment).unwrap()
+    };
+    let params = PostParams {
+        field_manager: Some("manager".to_owned()),
+        ..PostParams::default()
+    };
+    let mut created = deployment(json!({"old": "yes"}), json!(3));
+    created
+        .owner_references_mut()
+        .extend(hook.controller_owner_ref(&()));
+    let deployments = Api::<Deployment>::default_namespaced(api.client());
+    deployments.create(&params, &created).await.unwrap();
+    for (applied, replicas) in [(json!(null), 3), (json!(2), 2)] {
+        let register = |manager: &mut Manager| {
+            manager.take_over("manager");
+            let applied = deployment(json!({}), applied);
+            manager
+                .controller::<Captain>("captain")
+                .reconcile(move |_, cx: Context<Captain>| {
+                    let applied = applied.clone();
+                    async move {
+                        cx.apply(&applied).await?;
+                        Ok(Action::await_change())
+                    }
+                });
+        };
+        api.reconcile(register, "hook").await.unwrap();
+        let web: Deployment = api.get("default", "web").unwrap();
+        assert!(web.labels().is_empty(), "{:?}", web.labels());
+        assert_eq!(web.spec.replicas, Some(replicas));
+    }
+}
+
+#[tokio::test]
+async fn a_child_that_is_not_cached_still_delays_the_deletion_of_its_owner() {
+    let api = created_in_go().await;
+    let mut map: ConfigMap = api.get("default", "map").unwrap();
+    let owners = map.metadata.owner_references.as_mut().unwrap();
+    owners[0].block_owner_deletion = Some(true);
+    api.put(&map);
+    for typed in [true, false] {
+        let register = |manager: &mut Manager| {
+            manager.controller::<Captain>("captain").reconcile(
+                move |captain: Arc<Captain>, cx: Context<Captain>| async move {
+                    let mut child = child(&captain, &["ship"]);
+                    child.metadata.owner_references = None;
+                    if typed {
+                        cx.apply(&child).await?;
+                    } else {
+                        let kind = ApiResource::erase::<ConfigMap>(&());
+                        let child = serde_json::from_value(json!(child))?;
+                        cx.apply_object(&kind, &Scope::Namespaced, &child).await?;
+                    }
+                    Ok(Action::await_change())
+                },
+            );
+        };
+        api.reconcile(register, "hook").await.unwrap();
+        let map: ConfigMap = api.get("default", "map").unwrap();
+        let owners = map.metadata.owner_references.unwrap();
+        assert_eq!(owners[0].block_owner_deletion, Some(true), "{typed}");
+    }
 }
 
 #[tokio::test]

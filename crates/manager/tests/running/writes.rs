@@ -193,3 +193,83 @@ async fn an_update_gives_up_after_five_conflicts() {
         .filter(|request| request.starts_with("PATCH"));
     assert_eq!(patches.count(), 5);
 }
+
+#[tokio::test]
+async fn an_update_of_a_status_that_is_a_subresource_is_an_error() {
+    let api = hook();
+    let register = |manager: &mut Manager| {
+        manager.controller::<Captain>("captain").reconcile(
+            async |captain: Arc<Captain>, cx: Context<Captain>| {
+                let observe = |captain: &mut Captain| {
+                    captain.status.get_or_insert_default().observed_generation = Some(7);
+                };
+                cx.update(&*captain, observe).await?;
+                Ok(Action::await_change())
+            },
+        );
+    };
+    let error = api.reconcile(register, "hook").await.unwrap_err();
+    let error = format!("{error:#}");
+    assert!(error.contains("`cx.status`"), "{error}");
+    let captain: Captain = api.get("default", "hook").unwrap();
+    assert!(captain.status.is_none());
+}
+
+#[tokio::test]
+async fn a_second_clean_up_or_place_of_conditions_is_a_mistake() {
+    let wrong = |manager: &mut Manager| {
+        manager
+            .controller::<Captain>("captain")
+            .finalizer("example.com/a", async |_, _| Ok(Action::await_change()))
+            .finalizer("example.com/b", async |_, _| Ok(Action::await_change()))
+            .conditions(|status| (&mut status.conditions, &mut status.observed_generation))
+            .conditions_only(|status| &mut status.conditions)
+            .reconcile(async |_, _| Ok(Action::await_change()));
+    };
+    let error = FakeApi::new().run(wrong).unwrap_err().to_string();
+    for part in [
+        "controller `captain` has two finalizers, `example.com/a` and `example.com/b`",
+        "controller `captain` names the conditions twice",
+    ] {
+        assert!(error.contains(part), "no {part:?} in {error}");
+    }
+}
+
+#[tokio::test]
+async fn an_update_of_an_object_that_is_gone_returns_none() {
+    for replaced in [false, true] {
+        let api = hook();
+        api.put(&object("chart", "old"));
+        let server = api.clone();
+        let register = move |manager: &mut Manager| {
+            manager
+                .controller::<Captain>("captain")
+                .reconcile(move |_, cx: Context<Captain>| {
+                    let server = server.clone();
+                    async move {
+                        let chart = cx.live::<ConfigMap>("chart").await?.unwrap();
+                        server.delete::<ConfigMap>("default", "chart");
+                        if replaced {
+                            server.put(&object("chart", "new"));
+                        }
+                        let changed = cx.update(&*chart, |chart| chart.data = None).await?;
+                        anyhow::ensure!(changed.is_none(), "{changed:?}");
+                        // The same for a list, which is read first.
+                        let finalizer = |chart: &mut ConfigMap| {
+                            chart.finalizers_mut().push("example.com/a".to_owned());
+                        };
+                        let changed = cx.update(&*chart, finalizer).await?;
+                        anyhow::ensure!(changed.is_none(), "{changed:?}");
+                        Ok(Action::await_change())
+                    }
+                });
+        };
+        api.reconcile(register, "hook").await.unwrap();
+        let now: Option<ConfigMap> = api.get("default", "chart");
+        assert_eq!(
+            now.as_ref().is_some_and(|chart| chart.data.is_some()),
+            replaced
+        );
+        assert!(now.is_none_or(|chart| chart.finalizers().is_empty()));
+    }
+}

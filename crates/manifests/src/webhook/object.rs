@@ -180,3 +180,70 @@ fn address(client: &Value) -> Option<String> {
         format!("`{path}` is not a valid webhook path: write `/`, then segments of `a` to `z`, `0` to `9`, `-` and `.`, separated by single `/`")
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The examples in appendix A of the RFC, and `{}`, `[]`, `null` and nothing in each place.
+    #[test]
+    fn a_patch_is_merged_as_the_rfc_says() {
+        for (mut target, patch, merged) in [
+            (json!({"a": "b"}), json!({"a": "c"}), json!({"a": "c"})),
+            (
+                json!({"a": "b"}),
+                json!({"b": "c"}),
+                json!({"a": "b", "b": "c"}),
+            ),
+            (json!({"a": "b"}), json!({"a": null}), json!({})),
+            (
+                json!({"a": "b", "b": "c"}),
+                json!({"a": null}),
+                json!({"b": "c"}),
+            ),
+            (json!({"a": ["b"]}), json!({"a": "c"}), json!({"a": "c"})),
+            (json!({"a": "c"}), json!({"a": ["b"]}), json!({"a": ["b"]})),
+            (
+                json!({"a": {"b": "c"}}),
+                json!({"a": {"b": "d", "c": null}}),
+                json!({"a": {"b": "d"}}),
+            ),
+            (
+                json!({"a": [{"b": "c"}]}),
+                json!({"a": [1]}),
+                json!({"a": [1]}),
+            ),
+            (json!(["a", "b"]), json!(["c", "d"]), json!(["c", "d"])),
+            (json!({"a": "b"}), json!(["c"]), json!(["c"])),
+            (json!({"a": "foo"}), json!(null), json!(null)),
+            (json!({"a": "foo"}), json!("bar"), json!("bar")),
+            (
+                json!({"e": null}),
+                json!({"a": 1}),
+                json!({"e": null, "a": 1}),
+            ),
+            (
+                json!([1, 2]),
+                json!({"a": "b", "c": null}),
+                json!({"a": "b"}),
+            ),
+            (
+                json!({}),
+                json!({"a": {"bb": {"ccc": null}}}),
+                json!({"a": {"bb": {}}}),
+            ),
+            (json!({}), json!({"a": {}}), json!({"a": {}})),
+            (json!({"a": 1}), json!({"a": {}}), json!({"a": {}})),
+            (
+                json!({"a": {"b": 1}}),
+                json!({"a": {}}),
+                json!({"a": {"b": 1}}),
+            ),
+            (json!({"a": {"b": 1}}), json!({"a": []}), json!({"a": []})),
+            (json!({"a": {"b": 1}}), json!({}), json!({"a": {"b": 1}})),
+        ] {
+            merge(&mut target, patch);
+            assert_eq!(target, merged);
+        }
+    }
+}

@@ -79,6 +79,13 @@ pub(super) struct Changes {
     pub(super) removed: Fields,
 }
 
+/// Whether two values are both objects, both lists, or neither. `null` is like any other value.
+pub(super) fn are_alike(one: &Value, other: &Value) -> bool {
+    one.is_null()
+        || other.is_null()
+        || (one.is_object() == other.is_object() && one.is_array() == other.is_array())
+}
+
 /// How `old` became `new`.
 pub(super) fn compare(old: &Value, new: &Value, shape: &Shape<'_>) -> Changes {
     let mut changes = Changes::default();
@@ -93,6 +100,20 @@ fn compare_at(
     to: &Way,
     changes: &mut Changes,
 ) {
+    if let (Some(before), Some(after)) = (old, new)
+        && !are_alike(before, after)
+    {
+        changes.changed.insert(to.clone());
+        for [old, new] in [[old, None], [None, new]] {
+            let merges = shape.merges([old, new]);
+            if merges != Merges::Whole {
+                for (step, shape, old, new) in pairs(old, new, shape, &merges) {
+                    compare_at(old, new, &shape, &further(to, step), changes);
+                }
+            }
+        }
+        return;
+    }
     let merges = shape.merges([old, new]);
     let empty = |value: Option<&Value>| match value {
         Some(Value::Object(object)) => object.is_empty(),

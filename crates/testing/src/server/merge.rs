@@ -5,7 +5,7 @@
 use serde_json::{Map, Value};
 
 use super::{
-    fields::{Step, step},
+    fields::{Step, are_alike, step},
     shape::{Merges, Shape},
 };
 
@@ -18,6 +18,11 @@ pub(super) fn merged(
     applied: Option<&Value>,
     shape: &Shape<'_>,
 ) -> Result<Option<Value>, String> {
+    if let (Some(before), Some(after)) = (live, applied)
+        && !are_alike(before, after)
+    {
+        return Ok(applied.cloned());
+    }
     let merges = shape.merges([live, applied]);
     let empty = |value: Option<&Value>| match value {
         Some(Value::Object(object)) => object.is_empty(),

@@ -184,6 +184,62 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::random::Random;
+
+    /// Any value, among them many that are empty.
+    fn any(random: &mut Random, depth: usize) -> Value {
+        match random.below(if depth == 0 { 5 } else { 8 }) {
+            0 => Value::Null,
+            1 => json!({}),
+            2 => json!([]),
+            3 => json!(random.below(2)),
+            4 => json!(""),
+            5 => (0..random.below(3))
+                .map(|_| any(random, depth - 1))
+                .collect(),
+            _ => {
+                let names = ["a", "b", "c"].into_iter();
+                let some: Vec<_> = names.filter(|_| random.chance()).collect();
+                let field = |name: &str| (name.to_owned(), any(random, depth - 1));
+                Value::Object(some.into_iter().map(field).collect())
+            }
+        }
+    }
+
+    /// `MergePatch` of RFC 7396, section 2, line by line.
+    fn of_the_rfc(target: Option<&Value>, patch: &Value) -> Value {
+        let Value::Object(patch) = patch else {
+            return patch.clone();
+        };
+        let mut target = match target {
+            Some(Value::Object(target)) => target.clone(),
+            _ => Map::new(),
+        };
+        for (name, value) in patch {
+            if value.is_null() {
+                target.remove(name);
+            } else {
+                let merged = of_the_rfc(target.get(name), value);
+                target.insert(name.clone(), merged);
+            }
+        }
+        Value::Object(target)
+    }
+
+    #[test]
+    fn merge_patches_are_applied_as_the_rfc_says() {
+        for seed in 0..20_000 {
+            let mut random = Random::new(seed);
+            let (target, patch) = (any(&mut random, 4), any(&mut random, 4));
+            let mut merged = target.clone();
+            merge(&mut merged, patch.clone());
+            assert_eq!(
+                merged,
+                of_the_rfc(Some(&target), &patch),
+                "{patch} to {target}"
+            );
+        }
+    }
 
     #[test]
     fn json_patches_are_applied() {

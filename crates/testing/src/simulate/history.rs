@@ -22,6 +22,8 @@ pub(super) struct History {
     pub(super) deleted_early: bool,
     /// The state before the operator started.
     pub(super) before: State,
+    /// The objects in it, by their URLs.
+    pub(super) existing: Vec<String>,
     /// The objects that the user's steps have deleted.
     pub(super) deleted_by_user: Vec<String>,
     /// The state after the deletion of the objects.

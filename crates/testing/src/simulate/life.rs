@@ -30,6 +30,7 @@ impl World {
         let scenario = self.scenario.clone();
         scenario.world.iter().for_each(|create| create(&self.api));
         let before = self.urls();
+        self.history.existing.clone_from(&before);
         self.history.before = self.state();
         if let Some(by) = self.plan.lateness() {
             let what = format!("everything due happens {} s late", by.as_secs());
@@ -74,6 +75,9 @@ impl World {
             self.idle().await?;
         }
         self.history.gone = self.state();
+        if self.plan.has_vanished() {
+            self.history.world_deleted = self.lost(&self.history.gone);
+        }
         Ok(())
     }
 

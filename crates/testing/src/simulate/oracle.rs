@@ -84,9 +84,11 @@ fn compared(
 ) -> Option<Finding> {
     let wanted = &reference.history;
     let ignored = &reference.ignored;
+    // What depends on an object that was there before may rightly differ without it.
+    let is_lost = plan.has_vanished() && !history.world_deleted.is_empty();
     None.or_else(|| {
         let is_late = plan.has_other_actions() || plan.has_replicas();
-        if is_late && scenario.period.is_some() {
+        if is_late && scenario.period.is_some() || is_lost {
             return None;
         }
         chosen(scenario, at_rest(reference, plan, history))
@@ -94,7 +96,7 @@ fn compared(
     .or_else(|| chosen(scenario, nothing_left(wanted, history, ignored)))
     .or_else(|| chosen(scenario, stability(history)))
     .or_else(|| {
-        if plan.deletes_world() {
+        if plan.deletes_world() || is_lost {
             return None;
         }
         let new = history.failing.iter();

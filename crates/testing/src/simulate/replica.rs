@@ -193,6 +193,7 @@ impl Replica {
                 }
                 What::Refused(Refusal::Conflict) => self.touch(&call.path),
                 What::Refused(Refusal::Conflicts) => self.contend(&call.path),
+                What::Vanished => self.vanish(&call.path),
                 What::Refused(refusal) => {
                     if let Some(answer) = unapplied(*refusal) {
                         let text = answer.as_ref().map_or_else(ToString::to_string, status);

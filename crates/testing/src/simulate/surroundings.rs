@@ -6,6 +6,7 @@ use super::{
     by_hand::{corrupt, restored},
     history::Broken,
     plan::What,
+    state::State,
     trace::{Event, Happened},
     world::World,
 };
@@ -52,10 +53,7 @@ impl World {
                 self.fault(format!("someone deletes {path}"));
                 self.api.remove(&path);
                 self.idle().await?;
-                let title = self.history.before.keys();
-                let gone = self.state();
-                let lost = title.filter(|title| !gone.contains_key(*title));
-                self.history.world_deleted = lost.cloned().collect();
+                self.history.world_deleted = self.lost(&self.state());
                 continue;
             }
             let mut changed = object.clone();
@@ -98,6 +96,14 @@ impl World {
             self.api.remove(&path);
         }
         self.rest_again().await
+    }
+
+    /// What was there before the operator, and is no longer.
+    pub(super) fn lost(&self, now: &State) -> Vec<String> {
+        let before = self.history.before.keys();
+        let lost = before.filter(|title| !now.contains_key(*title));
+        let by_others = lost.filter(|title| !self.history.deleted_by_user.contains(title));
+        by_others.cloned().collect()
     }
 
     fn fault(&self, what: String) {

@@ -162,8 +162,10 @@ fn a_hash_is_written_before_the_data() {
                 let marked = cx
                     .update(&*known, |map| map.metadata.annotations = hash.clone())
                     .await?;
-                cx.update(&*marked, |map| map.data = child.data.clone())
-                    .await?;
+                if let Some(marked) = marked {
+                    cx.update(&*marked, |map| map.data = child.data.clone())
+                        .await?;
+                }
             }
             None => drop(cx.apply(&child).await?),
         }

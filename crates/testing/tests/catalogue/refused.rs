@@ -129,6 +129,30 @@ fn what_is_gone_cannot_be_deleted() {
     );
 }
 
+/// Expects that what it read a moment ago is still there.
+#[test]
+fn what_is_gone_cannot_be_changed() {
+    async fn reconcile<const BUGGY: bool>(ship: Arc<Ship>, cx: Context<Ship>) -> Reconciled {
+        let key = name(&ship, "log");
+        let Some(known) = cx.get::<ConfigMap>(&*key)? else {
+            cx.apply(&log(&ship)).await?;
+            return done();
+        };
+        let wanted = log(&ship).data;
+        let changed = cx
+            .update(&*known, |log| log.data.clone_from(&wanted))
+            .await?;
+        if BUGGY {
+            changed.expect("it was there");
+        }
+        done()
+    }
+    pair(
+        |manager| ships(manager).reconcile(reconcile::<true>),
+        |manager| ships(manager).reconcile(reconcile::<false>),
+    );
+}
+
 /// Takes a time-out for a success, because it often is one.
 #[test]
 fn a_time_out_counts_as_done() {

@@ -136,15 +136,8 @@ async fn cleanup(at: Arc<At>, cx: Context<At>) -> anyhow::Result<Action> {
 /// Lets the Pod be deleted. It may be gone by now: a cache is a moment behind.
 async fn release(cx: &Context<At>, pod: &Pod) -> anyhow::Result<()> {
     let release = |pod: &mut Pod| pod.finalizers_mut().retain(|name| name != FINALIZER);
-    match cx.update(pod, release).await {
-        Err(error) if !is_not_found(&error) => Err(error),
-        _ => Ok(()),
-    }
-}
-
-fn is_not_found(error: &anyhow::Error) -> bool {
-    let error = error.downcast_ref();
-    matches!(error, Some(kube::Error::Api(status)) if status.is_not_found())
+    cx.update(pod, release).await?;
+    Ok(())
 }
 
 /// The Pod of the `At` in the cache, which may lack one that was created a moment ago.

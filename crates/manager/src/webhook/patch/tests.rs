@@ -45,6 +45,18 @@ fn values_filled_in_by_the_type_are_not_a_change() {
 }
 
 #[test]
+fn a_field_that_becomes_null_or_empty_is_not_a_missing_one() {
+    for empty in [json!(null), json!({}), json!([])] {
+        let steps = json!([{ "op": "add", "path": "/a", "value": empty }]);
+        check(&json!({}), &json!({}), &json!({ "a": empty }), &steps);
+        let (raw, before) = (json!([1, { "x": 1 }]), json!([1, {}]));
+        let after = json!([{ "b": empty }]);
+        let steps = json!([{ "op": "replace", "path": "", "value": after }]);
+        check(&raw, &before, &after, &steps);
+    }
+}
+
+#[test]
 fn names_are_escaped() {
     let steps = json!([{ "op": "add", "path": "/a~1b~0c", "value": 1 }]);
     check(&json!({}), &json!({}), &json!({ "a/b~c": 1 }), &steps);

@@ -6,7 +6,10 @@ use kbr_testing::FakeApi;
 use serde_json::json;
 
 use super::*;
-use crate::{harness, webhook::Turns};
+use crate::{
+    harness,
+    webhook::{Call, Turns},
+};
 
 async fn review(request: AdmissionRequest) -> Result<Allowed, Rejection> {
     let object = request.object();

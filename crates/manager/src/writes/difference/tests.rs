@@ -24,10 +24,33 @@ fn equal_values_have_no_difference() {
 }
 
 #[test]
-fn a_missing_field_is_null() {
+fn a_field_cannot_become_null_but_one_that_is_can_be_removed() {
     assert_eq!(of(&json!({}), &json!({"a": null})), None);
-    assert_eq!(of(&json!({"a": null}), &json!({})), None);
-    assert_eq!(of(&json!(null), &json!({"a": null})), None);
+    check(&json!({"a": null}), &json!({}), &json!({"a": null}));
+}
+
+#[test]
+fn an_empty_object_is_neither_a_missing_one_nor_an_empty_list() {
+    for (old, new, patch) in [
+        (json!({}), json!({"a": {}}), json!({"a": {}})),
+        (json!({"a": null}), json!({"a": {}}), json!({"a": {}})),
+        (json!({"a": []}), json!({"a": {}}), json!({"a": {}})),
+        (json!({"a": {}}), json!({"a": []}), json!({"a": []})),
+        (json!({"a": {}}), json!({}), json!({"a": null})),
+        (
+            json!({"a": {"b": 1}}),
+            json!({"a": {}}),
+            json!({"a": {"b": null}}),
+        ),
+        (json!(null), json!({}), json!({})),
+        (
+            json!({"waiting": {"since": 1}}),
+            json!({"running": {}}),
+            json!({"waiting": null, "running": {}}),
+        ),
+    ] {
+        check(&old, &new, &patch);
+    }
 }
 
 #[test]
@@ -129,5 +152,5 @@ fn conditions_of_an_empty_status_are_kept_by_type() {
     let new = json!({"conditions": [{"type": "Ready", "status": "True"}]});
     check(&json!({}), &new, &new);
     let found = of(&json!({}), &new).unwrap();
-    assert!(found.is_of_elements());
+    assert!(found.has_lists(&json!({})));
 }

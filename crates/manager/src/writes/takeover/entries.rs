@@ -3,14 +3,29 @@
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{FieldsV1, ManagedFieldsEntry};
 use serde_json::{Map, Value, json};
 
+/// What an earlier operator may have set once, for others to change: they keep its value unless we apply one. Without a value, the
+/// API server would set its default.
+const REPLICAS: [&str; 2] = ["spec", "replicas"];
+
+/// The fields that are not taken over because `applied` does not set them.
+pub(super) fn kept(applied: &Value) -> &'static [[&'static str; 2]] {
+    let [first, second] = REPLICAS;
+    if applied[first][second].is_null() {
+        &[REPLICAS]
+    } else {
+        &[]
+    }
+}
+
 /// The entries with those of the managers `names` merged into the one of `ours` for applies; `None` if they have none.
 ///
-/// Entries about a subresource stay: a status is written by updates, which take the fields from their owners anyway.
+/// The fields `kept` lose the owner that they have there. Entries about a subresource stay: a status is written by updates, which take the fields from their owners anyway.
 /// Entries in another version of the kind than the latest one are dropped, as in csaupgrade.
 pub(super) fn taken_over(
     entries: &[ManagedFieldsEntry],
     names: &[String],
     ours: &str,
+    kept: &[[&str; 2]],
 ) -> Option<Vec<ManagedFieldsEntry>> {
     let is_of_object = |entry: &ManagedFieldsEntry| entry.subresource.is_none();
     let is_ours = |entry: &&ManagedFieldsEntry| {
@@ -29,17 +44,36 @@ pub(super) fn taken_over(
     let mut own = entries.iter().find(is_ours).unwrap_or(latest).clone();
     let theirs = entries.iter().filter(is_theirs);
     let same_version = theirs.filter(|entry| entry.api_version == own.api_version);
-    let fields = same_version.chain(entries.iter().filter(is_ours));
-    let fields = fields.filter_map(|entry| entry.fields_v1.as_ref());
-    let all = fields.fold(None, |all: Option<Value>, FieldsV1(more)| match all {
-        Some(all) => Some(union(all, more)),
-        None => Some(more.clone()),
+    let fields = |entry: &ManagedFieldsEntry| Some(entry.fields_v1.as_ref()?.0.clone());
+    let same_version = same_version.filter_map(fields).map(|mut fields| {
+        for path in kept {
+            remove(&mut fields, path);
+        }
+        fields
     });
+    let fields = same_version.chain(entries.iter().filter(is_ours).filter_map(fields));
+    let all = fields.reduce(|all, more| union(all, &more));
     own.manager = Some(ours.to_owned());
     own.operation = Some("Apply".to_owned());
     own.fields_v1 = all.map(FieldsV1);
     let others = entries.iter().filter(|it| !is_theirs(it) && !is_ours(it));
     Some(std::iter::once(own).chain(others.cloned()).collect())
+}
+
+/// Removes a field from a set in the format `FieldsV1`, and the fields around it that are not in the set themselves.
+fn remove(fields: &mut Value, path: &[&str]) {
+    let (Some((name, rest)), Some(fields)) = (path.split_first(), fields.as_object_mut()) else {
+        return;
+    };
+    let name = format!("f:{name}");
+    let Some(below) = fields.get_mut(&name) else {
+        return;
+    };
+    let was_leaf = *below == json!({});
+    remove(below, rest);
+    if rest.is_empty() || !was_leaf && *below == json!({}) {
+        fields.remove(&name);
+    }
 }
 
 /// All fields of two sets in the format `FieldsV1`. There, `{}` is a field of the set without fields below it, and a
@@ -82,7 +116,7 @@ mod tests {
     #[track_caller]
     fn check(before: Value, after: Option<Value>) {
         let entries: Vec<ManagedFieldsEntry> = serde_json::from_value(before).unwrap();
-        let found = taken_over(&entries, &["manager".to_owned()], "new/one");
+        let found = taken_over(&entries, &["manager".to_owned()], "new/one", &[REPLICAS]);
         assert_eq!(found.map(|found| json!(found)), after);
     }
 
@@ -124,6 +158,44 @@ mod tests {
         let mut status = entry("manager", "Update", fields);
         status["subresource"] = json!("status");
         check(json!([status]), None);
+    }
+
+    #[test]
+    fn fields_that_are_kept_lose_the_owner() {
+        for (before, after) in [
+            (
+                json!({"f:spec": {"f:replicas": {}, "f:paused": {}}, "f:data": {}}),
+                json!({"f:spec": {"f:paused": {}}, "f:data": {}}),
+            ),
+            (
+                json!({"f:spec": {"f:replicas": {}}, "f:data": {}}),
+                json!({"f:data": {}}),
+            ),
+            (
+                json!({"f:spec": {".": {}, "f:replicas": {}}}),
+                json!({"f:spec": {".": {}}}),
+            ),
+            (json!({"f:spec": {}}), json!({"f:spec": {}})),
+            (json!({"f:replicas": {}}), json!({"f:replicas": {}})),
+        ] {
+            check(
+                json!([entry("manager", "Update", before)]),
+                Some(json!([entry("new/one", "Apply", after)])),
+            );
+        }
+        // What we have applied ourselves is removed when we no longer do.
+        let ours = json!({"f:spec": {"f:replicas": {}}});
+        check(
+            json!([
+                entry("new/one", "Apply", ours.clone()),
+                entry("manager", "Update", ours.clone())
+            ]),
+            Some(json!([entry("new/one", "Apply", ours)])),
+        );
+        let set = json!({"spec": {"replicas": 0}});
+        assert!(kept(&set).is_empty());
+        assert_eq!(kept(&json!({"spec": {"replicas": null}})), [REPLICAS]);
+        assert_eq!(kept(&json!({})), [REPLICAS]);
     }
 
     #[test]

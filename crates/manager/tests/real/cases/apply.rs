@@ -15,6 +15,51 @@ fn ownership() -> Vec<Case> {
     let hook = |manager: &str, spec: Value| apply("captains/hook", manager, captain(spec));
     vec![
         case(
+            "apply another type of value",
+            [
+                json!({"a": 1}),
+                json!("text"),
+                json!([1]),
+                json!({"b": {}}),
+                json!([]),
+                json!({}),
+            ]
+            .map(|value| apply("captains/hook", "a", captain(json!({"free": {"x": value}})))),
+        ),
+        case(
+            "apply another type of value to that of others",
+            [
+                json!({"a": 1}),
+                json!("text"),
+                json!([1]),
+                json!({"b": {}, "c": 2}),
+                json!(7),
+            ]
+            .map(|value| {
+                force(
+                    "captains/hook",
+                    &format!("of-{}", value.to_string().len()),
+                    captain(json!({"free": {"x": value}})),
+                )
+            }),
+        ),
+        case(
+            "merge patch to another type of value",
+            [
+                post("captains", captain(json!({"free": {"x": {"a": {"b": 1}}}}))),
+                merge("captains/hook", json!({"spec": {"free": {"x": "text"}}})),
+                merge(
+                    "captains/hook",
+                    json!({"spec": {"free": {"x": {"a": {"b": {}}}}}}),
+                ),
+                merge("captains/hook", json!({"spec": {"free": {"x": [1]}}})),
+                merge("captains/hook", json!({"spec": {"free": {"x": {"c": 1}}}})),
+                merge("captains/hook", json!({"spec": {"free": {"x": {}}}})),
+                merge("captains/hook", json!({"spec": {"free": {"x": []}}})),
+                merge("captains/hook", json!({"spec": {"free": {"x": 1}}})),
+            ],
+        ),
+        case(
             "apply creates",
             [hook("a", json!({"order": "sail"})), get("captains/hook")],
         ),

@@ -245,6 +245,50 @@ fn patches() -> Vec<Case> {
             ],
         ),
         case(
+            "merge patch of what is empty",
+            [
+                post(
+                    "captains",
+                    captain(json!({"free": {"waiting": {"since": 1}}, "nested": {"a": "1"}})),
+                ),
+                merge(
+                    "captains/hook",
+                    json!({"spec": {"free": {"waiting": null, "running": {}}}}),
+                ),
+                merge(
+                    "captains/hook",
+                    json!({"spec": {"free": {"running": {"x": null}}}}),
+                ),
+                merge("captains/hook", json!({"spec": {"free": {"running": []}}})),
+                merge(
+                    "captains/hook",
+                    json!({"spec": {"free": {"running": {"a": {"b": {"c": null}}}}}}),
+                ),
+                merge(
+                    "captains/hook",
+                    json!({"spec": {"free": {"list": [{}, [], {"a": {}}]}}}),
+                ),
+                merge(
+                    "captains/hook",
+                    json!({"spec": {"free": {"list": null, "running": null}}}),
+                ),
+                merge(
+                    "captains/hook",
+                    json!({"spec": {"free": {}, "nested": {}, "settings": {}, "list": []}}),
+                ),
+                merge(
+                    "captains/hook",
+                    json!({"spec": {"free": null, "nested": null}}),
+                ),
+                merge("captains/hook", json!({"spec": {"free": {}}})),
+                merge("captains/hook", json!({"spec": {}})),
+                merge(
+                    "captains/hook",
+                    json!({"metadata": {"labels": {}, "annotations": {}, "finalizers": []}}),
+                ),
+            ],
+        ),
+        case(
             "json patch",
             [
                 made(),
@@ -333,6 +377,18 @@ fn statuses() -> Vec<Case> {
             post("captains", captain(json!({"order": "sail"}))),
             merge("captains/hook/status", json!({"status": {"phase": "A"}})),
             merge("captains/hook/status", json!({"metadata": {"resourceVersion": "{rv1}"}, "status": {"phase": "B"}})),
+        ]),
+        case("status union", [
+            post("captains", captain(json!({"order": "sail"}))),
+            merge("captains/hook/status", json!({"status": {}})),
+            merge("captains/hook/status", json!({"status": {"state": {"waiting": {"since": 1}}}})),
+            merge("captains/hook/status", json!({"status": {"state": {"waiting": null}}})),
+            merge("captains/hook/status", json!({"status": {"state": {"running": {}}}})),
+            merge("captains/hook/status", json!({"status": {"state": {"waiting": null, "running": {}}}})),
+            merge("captains/hook/status", json!({"status": {"state": {"running": {}}}})),
+            merge("captains/hook/status", json!({"status": {"state": {}}})),
+            merge("captains/hook/status", json!({"status": {"state": null}})),
+            get("captains/hook"),
         ]),
         case("status of what has none", [
             post("configmaps", map("a", json!({}))),
