@@ -11,7 +11,7 @@ use crate::{
     key::Key,
 };
 
-impl<'a, K: Object, W, S> Controller<'a, K, W, S> {
+impl<K: Object> Controller<'_, K> {
     /// Like [`owns`](Self::owns); `configure` says which updates of the `C` objects matter, and whether the kind may be
     /// missing.
     ///
@@ -28,9 +28,9 @@ impl<'a, K: Object, W, S> Controller<'a, K, W, S> {
     pub fn owns_with<C: Object>(
         mut self,
         configure: impl FnOnce(WatchedKind<PartialObjectMeta<C>>) -> WatchedKind<PartialObjectMeta<C>>,
-    ) -> Controller<'a, K> {
+    ) -> Self {
         self.parts.children::<C, _>(configure(WatchedKind::new()));
-        self.own()
+        self
     }
 
     /// Like [`owns_cached`](Self::owns_cached); `configure` says which updates of the `C` objects matter, and whether the
@@ -38,9 +38,9 @@ impl<'a, K: Object, W, S> Controller<'a, K, W, S> {
     pub fn owns_cached_with<C: Object>(
         mut self,
         configure: impl FnOnce(WatchedKind<C>) -> WatchedKind<C>,
-    ) -> Controller<'a, K> {
+    ) -> Self {
         self.parts.children::<C, _>(configure(WatchedKind::new()));
-        self.own()
+        self
     }
 
     /// Like [`watches`](Self::watches); `configure` says which updates of the `C` objects matter, and whether the kind
@@ -63,16 +63,16 @@ impl<'a, K: Object, W, S> Controller<'a, K, W, S> {
         mut self,
         map: impl Fn(&C, &Reader) -> anyhow::Result<Vec<Key>> + Send + Sync + 'static,
         configure: impl FnOnce(WatchedKind<C>) -> WatchedKind<C>,
-    ) -> Controller<'a, K> {
+    ) -> Self {
         self.parts.mapped(map, configure(WatchedKind::new()));
-        self.own()
+        self
     }
 
     /// Like [`reads`](Self::reads), for a kind that may be missing: see [`WatchedKind::optional`].
-    pub fn reads_optional<C: Cached>(mut self) -> Controller<'a, K> {
+    pub fn reads_optional<C: Cached>(mut self) -> Self {
         let cache = self.parts.manager.caches.of::<C>();
         self.parts.need(&cache);
         cache.presence.set_optional(self.parts.enqueues_all());
-        self.own()
+        self
     }
 }

@@ -7,7 +7,6 @@ pub(crate) mod context;
 pub(crate) mod core;
 pub(crate) mod draft;
 pub(crate) mod events;
-mod named_last;
 pub(crate) mod names;
 mod objects;
 mod optional;

@@ -1,9 +1,9 @@
 //! Registers controllers.
 
-use std::{fmt, marker::PhantomData, sync::Arc};
+use std::{fmt, sync::Arc};
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
-use kube::{api::PartialObjectMeta, core::object::HasStatus};
+use kube::core::object::HasStatus;
 use serde::Serialize;
 
 use crate::{
@@ -17,12 +17,12 @@ use crate::{
         context::Context,
         core::Core,
         names,
-        parts::{Parts, Predicates},
+        parts::Parts,
+        predicate::Filter,
         queue::Queue,
         reconcile::{Function, Reconciler},
         source,
         trigger::Trigger,
-        watched::WatchedKind,
     },
     key::Key,
     manager::Manager,
@@ -39,26 +39,12 @@ impl Manager {
 }
 
 /// A controller of `K` that is being registered; [`reconcile`](Self::reconcile) ends it.
-///
-/// Functions that take or return one write `Controller<'_, K>`. `W` and `S` exist for the methods that are deprecated: the
-/// kind to which `when` applies, and [`Later`] after a call that names another kind than `K`. After
-/// [`owns_with`](Self::owns_with) and the like, they are as at the beginning.
 #[must_use = "a controller without `.reconcile(…)` does nothing"]
-pub struct Controller<'a, K, W = K, S = Own> {
+pub struct Controller<'a, K> {
     pub(super) parts: Parts<'a, K>,
-    pub(super) filter: Predicates<W>,
-    state: PhantomData<S>,
 }
 
-/// The state of a [`Controller`] whose `when` and `optional` are about its own kind.
-#[derive(Debug)]
-pub struct Own;
-
-/// The state of a [`Controller`] that has named another kind since.
-#[derive(Debug)]
-pub struct Later;
-
-impl<K, W, S> fmt::Debug for Controller<'_, K, W, S> {
+impl<K> fmt::Debug for Controller<'_, K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Controller")
             .field("name", &self.parts.name)
@@ -76,12 +62,11 @@ impl<'a, K: Object> Controller<'a, K> {
         let writes = Arc::new(OwnWrites::new(queue.clone()));
         let mut parts = Parts {
             name: name.to_owned(),
-            writes: writes.clone(),
+            writes,
             applied: Arc::default(),
             reader: Reader::new(name),
-            own: Predicates::default(),
+            own: Filter::default(),
             is_optional: false,
-            last: None,
             hooks: Vec::new(),
             conditions: None,
             automatic_ready: true,
@@ -95,13 +80,7 @@ impl<'a, K: Object> Controller<'a, K> {
             manager,
         };
         parts.need(&cache);
-        let own = parts.own.clone();
-        parts.hook(source::own(cache, writes), &own);
-        Self {
-            parts,
-            filter: own,
-            state: PhantomData,
-        }
+        Self { parts }
     }
 
     /// Reconciles on an update of an object only if `predicate` returns true. It is called with the object before and
@@ -121,31 +100,27 @@ impl<'a, K: Object> Controller<'a, K> {
     ///     .reconcile(async |_, _| Ok(Action::await_change()));
     /// # }
     /// ```
-    pub fn when<P>(self, predicate: P) -> Self
+    pub fn when<P>(mut self, predicate: P) -> Self
     where
         P: Fn(&K, &K) -> bool + Send + Sync + 'static,
     {
-        self.filter.borrow_mut().add(predicate);
+        self.parts.own.add(predicate);
         self
     }
-}
 
-impl<'a, K: Object, W, S> Controller<'a, K, W, S> {
     /// Also reconciles an object when a `C` that it owns changes. Only the metadata of the `C` objects is cached.
     ///
     /// Needs the verbs `list` and `watch` on `C`.
-    pub fn owns<C: Object>(mut self) -> Controller<'a, K, PartialObjectMeta<C>, Later> {
-        let filter = self.parts.children::<C, _>(WatchedKind::new());
-        self.later(filter)
+    pub fn owns<C: Object>(self) -> Self {
+        self.owns_with::<C>(|kind| kind)
     }
 
     /// Also reconciles an object when a `C` that it owns changes. The `C` objects are cached whole, so reading one
     /// costs no request. Use this for kinds whose status every reconcile looks at.
     ///
     /// Needs the verbs `list` and `watch` on `C`.
-    pub fn owns_cached<C: Object>(mut self) -> Controller<'a, K, C, Later> {
-        let filter = self.parts.children::<C, _>(WatchedKind::new());
-        self.later(filter)
+    pub fn owns_cached<C: Object>(self) -> Self {
+        self.owns_cached_with::<C>(|kind| kind)
     }
 
     /// Also reconciles objects when a `C` changes that they do not own: those whose keys `map` returns.
@@ -181,39 +156,20 @@ impl<'a, K: Object, W, S> Controller<'a, K, W, S> {
     /// }
     /// ```
     pub fn watches<C: Cached>(
-        mut self,
+        self,
         map: impl Fn(&C, &Reader) -> anyhow::Result<Vec<Key>> + Send + Sync + 'static,
-    ) -> Controller<'a, K, C, Later> {
-        let filter = self.parts.mapped(map, WatchedKind::new());
-        self.later(filter)
+    ) -> Self {
+        self.watches_with(map, |kind| kind)
     }
 
     /// Caches the objects of `C` for [`Context::get`] and [`Context::list`]. Their changes trigger no reconcile. Those
     /// are all objects of the kind, unless [`Manager::cache`] selects some.
     ///
     /// Needs the verbs `list` and `watch` on `C`.
-    pub fn reads<C: Cached>(mut self) -> Controller<'a, K, W, Later> {
+    pub fn reads<C: Cached>(mut self) -> Self {
         let cache = self.parts.manager.caches.of::<C>();
         self.parts.need(&cache);
-        let filter = self.filter.clone();
-        self.later(filter)
-    }
-
-    fn later<C>(self, filter: Predicates<C>) -> Controller<'a, K, C, Later> {
-        Controller {
-            parts: self.parts,
-            filter,
-            state: PhantomData,
-        }
-    }
-
-    /// The controller whose `when` and `optional` are about its own kind.
-    pub(super) fn own(self) -> Controller<'a, K> {
-        Controller {
-            filter: self.parts.own.clone(),
-            parts: self.parts,
-            state: PhantomData,
-        }
+        self
     }
 
     /// Lets `trigger` enqueue objects of this controller.
@@ -308,6 +264,7 @@ impl<'a, K: Object, W, S> Controller<'a, K, W, S> {
         R: Future<Output = anyhow::Result<Action>> + Send + 'static,
     {
         let parts = self.parts;
+        source::own(parts.cache.clone(), parts.writes.clone()).attach(parts.own);
         for attach in parts.hooks {
             attach();
         }

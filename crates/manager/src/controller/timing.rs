@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::{cache::object::Object, controller::registration::Controller};
 
-impl<K: Object, W, S> Controller<'_, K, W, S> {
+impl<K: Object> Controller<'_, K> {
     /// Reconciles at most this many objects at once, instead of `--max-concurrent-reconciles`. If it is 2 or more, and the
     /// objects of one namespace hold up those of another, it is one more. With 1, it is always one at a time.
     pub fn max_concurrent_reconciles(mut self, most: usize) -> Self {

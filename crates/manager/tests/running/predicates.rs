@@ -53,9 +53,7 @@ async fn a_predicate_filters_updates_but_not_creation_or_deletion() {
 }
 
 /// Reconciles `hook` when a `ConfigMap` that names it has new data and new labels, and when the captain changes.
-async fn filtered<W, S>(
-    register: impl FnOnce(Controller<'_, Captain>) -> Controller<'_, Captain, W, S>,
-) {
+async fn filtered(register: impl FnOnce(Controller<'_, Captain>) -> Controller<'_, Captain>) {
     let api = FakeApi::new();
     api.put(&captain("hook", "one"));
     let (mut manager, said) = (manager(&api), Said::default());
@@ -92,26 +90,14 @@ async fn a_predicate_of_a_watched_kind_applies_to_that_kind_alone() {
 }
 
 #[tokio::test]
-#[expect(deprecated, reason = "projects of 0.2.0 have it")]
-async fn a_predicate_after_a_kind_still_applies_to_that_kind() {
-    filtered(|controller| {
-        controller
-            .watches::<ConfigMap>(|map, _| Ok(named(map)))
-            .when(|old, new| old.data != new.data)
-            .reads::<Secret>()
-            .when(predicate::labels_changed)
-    })
-    .await;
-}
-
-#[tokio::test]
-async fn a_predicate_after_a_configured_kind_is_about_the_controllers_own() {
+async fn a_predicate_after_other_kinds_is_about_the_controllers_own() {
     let api = FakeApi::new();
     api.put(&captain("hook", "one"));
     let (mut manager, said) = (manager(&api), Said::default());
     let controller = manager
         .controller::<Captain>("captain")
-        .watches_with::<ConfigMap>(|map, _| Ok(named(map)), |kind| kind)
+        .watches::<ConfigMap>(|map, _| Ok(named(map)))
+        .reads::<Secret>()
         .when(predicate::generation_changed);
     saying!(controller, said);
     let running = Running::start(manager);
