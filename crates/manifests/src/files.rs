@@ -169,15 +169,20 @@ fn entries(folder: &Path) -> anyhow::Result<Vec<DirEntry>> {
 pub fn diff(change: &Change) -> String {
     let before = String::from_utf8_lossy(change.before.as_deref().unwrap_or_default());
     let after = String::from_utf8_lossy(&change.after);
-    let (old, new) = (format!("a/{}", change.path), format!("b/{}", change.path));
-    let old = if change.before.is_none() {
-        "/dev/null"
-    } else {
-        &old
+    let side = |name: &str, is_there: bool| {
+        if is_there {
+            format!("{name}/{}", change.path)
+        } else {
+            "/dev/null".to_owned()
+        }
     };
+    let (old, new) = (
+        side("a", change.before.is_some()),
+        side("b", change.result().is_some()),
+    );
     TextDiff::from_lines(&*before, &*after)
         .unified_diff()
-        .header(old, &new)
+        .header(&old, &new)
         .to_string()
 }
 
