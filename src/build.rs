@@ -1,5 +1,5 @@
-//! Makes cargo notice new and removed files under `scaffolds/`, which `include_dir!` does not do, and lists the files of `library/` for
-//! `src/embedded.rs`. Fails on unsupported systems: an error here is the only message, whereas `compile_error!` would be followed by
+//! Makes cargo notice new and removed files under `scaffolds/`, which `include_dir!` does not do, and lists the files of `library/` and
+//! the archives in `releases/` for `src/embedded.rs`. Fails on unsupported systems: an error here is the only message, whereas `compile_error!` would be followed by
 //! many others.
 
 use std::fmt::Write as _;
@@ -26,7 +26,36 @@ fn main() -> io::Result<()> {
     }
     list += "]\n";
     let out = PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default());
-    fs::write(out.join("library.rs"), list)
+    fs::write(out.join("library.rs"), list)?;
+    fs::write(out.join("releases.rs"), releases(&root.join("releases"))?)
+}
+
+/// The archives in `folder`, as code: a pair of version and content on each line, the oldest release first. The package of kbr has no
+/// such folder before there is an archive.
+fn releases(folder: &Path) -> io::Result<String> {
+    let mut found = Vec::new();
+    if folder.is_dir() {
+        println!("cargo::rerun-if-changed=releases");
+        for entry in fs::read_dir(folder)? {
+            let path = entry?.path();
+            let name = path.file_name().and_then(|name| name.to_str());
+            if let Some(version) = name.and_then(|name| name.strip_suffix(".tar.gz")) {
+                let numbers = version.split('.').map(|it| it.parse::<u64>().ok());
+                let file = path.to_str().ok_or(io::ErrorKind::InvalidFilename)?;
+                found.push((
+                    numbers.collect::<Vec<_>>(),
+                    version.to_owned(),
+                    file.to_owned(),
+                ));
+            }
+        }
+    }
+    found.sort();
+    let mut list = String::from("&[\n");
+    for (_, version, file) in found {
+        writeln!(list, "    ({version:?}, include_bytes!({file:?})),").map_err(io::Error::other)?;
+    }
+    Ok(list + "]\n")
 }
 
 /// The files of a package, as code: a pair of path and text on each line.

@@ -5,9 +5,12 @@ use std::borrow::Cow;
 use anyhow::Context as _;
 use include_dir::{Dir, include_dir};
 use kbr_host::diagnostic::Diagnostic;
+#[cfg(feature = "faults")]
+use kbr_scaffold::predecessor;
 use kbr_scaffold::project::KBR;
 use kbr_scaffold::release::Release;
 use kbr_scaffold::scaffold::{LAYOUT, Scaffolds};
+use kbr_scaffold::upgrade::{CHANGES, Changes};
 use kbr_scaffold::{install, library};
 
 static SCAFFOLDS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/scaffolds");
@@ -17,11 +20,8 @@ pub const LOCK: &str = include_str!("../scaffolds/Cargo.lock");
 
 static LIBRARY: &[library::Package] = include!(concat!(env!("OUT_DIR"), "/library.rs"));
 
-/// The earlier releases, each with its archive.
-const KEPT: &[(&str, &[u8])] = &[
-    ("0.1.0", include_bytes!("../releases/0.1.0.tar.gz")),
-    ("0.2.0", include_bytes!("../releases/0.2.0.tar.gz")),
-];
+/// The earlier releases, each with its archive: those in `releases/`.
+static KEPT: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/releases.rs"));
 
 /// The release of this kbr.
 ///
@@ -53,9 +53,22 @@ pub fn find(version: &str) -> anyhow::Result<Release> {
 /// # Errors
 /// This kbr has no archive of that release.
 pub fn kept(version: &str) -> anyhow::Result<Release> {
+    #[cfg(feature = "faults")]
+    if version == predecessor::VERSION {
+        return Ok(predecessor::of(&current()?));
+    }
     let kept = KEPT.iter().find(|(known, _)| *known == version);
     let (version, archive) = kept.ok_or_else(|| unknown(version))?;
     Release::archived(version, archive)
+}
+
+/// What an upgrade from the release `version` knows of the releases since.
+pub fn changes(version: &str) -> &'static Changes {
+    match version {
+        #[cfg(feature = "faults")]
+        predecessor::VERSION => &predecessor::CHANGES,
+        _ => &CHANGES,
+    }
 }
 
 /// Checks that this kbr can extend a project of the release `version`: that it has the same scaffolds.
@@ -107,6 +120,12 @@ fn unknown(version: &str) -> Diagnostic {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+    use std::io::Write as _;
+    use std::path::Path;
+
+    use flate2::{Compression, write::GzEncoder};
+
     use super::*;
 
     #[test]
@@ -145,28 +164,55 @@ mod tests {
     }
 
     #[test]
-    fn an_archived_release_still_writes_the_same_library() {
-        let mut archived = Vec::new();
-        for (package, files) in LIBRARY {
-            archived.extend(files.iter().map(|(path, text)| {
-                let path = path.replace("Cargo.toml", "Cargo.toml.normalised");
-                (format!("{package}/{path}"), (*text).to_owned())
-            }));
+    fn an_archive_of_this_release_is_this_release() {
+        let release = current().unwrap();
+        let mut archive = tar::Builder::new(Vec::new());
+        for (path, text) in release.archive() {
+            // As `make freeze` finds them.
+            let path = match path.strip_prefix("library/") {
+                Some(_) => path.replace("Cargo.toml", "Cargo.toml.normalised"),
+                None => path,
+            };
+            let mut header = tar::Header::new_ustar();
+            header.set_size(text.len() as u64);
+            header.set_mode(0o444);
+            archive
+                .append_data(&mut header, path, text.as_bytes())
+                .unwrap();
         }
-        let kept = library::archived(&archived).unwrap();
-        assert_eq!(kept, current().unwrap().library);
-        assert!(
-            library::archived(&[]).unwrap().is_empty(),
-            "0.1.0 had no such folder"
-        );
+        let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
+        packed.write_all(&archive.into_inner().unwrap()).unwrap();
+        let kept = Release::archived(KBR, &packed.finish().unwrap()).unwrap();
+        assert_eq!(kept.version, release.version);
+        assert!(kept.scaffolds == release.scaffolds);
+        assert_eq!(kept.lock, release.lock);
+        assert_eq!(kept.library, release.library);
+    }
+
+    #[test]
+    fn each_archive_in_the_repository_is_known() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("releases");
+        let files = fs::read_dir(folder).unwrap();
+        let names = files.map(|file| file.unwrap().file_name().into_string().unwrap());
+        let mut versions: Vec<String> = names
+            .filter_map(|name| Some(name.strip_suffix(".tar.gz")?.to_owned()))
+            .collect();
+        let mut known: Vec<&str> = KEPT.iter().map(|(version, _)| *version).collect();
+        versions.sort();
+        known.sort_unstable();
+        assert_eq!(known, versions);
+        assert!(!known.contains(&KBR), "set the next version");
+        for version in known {
+            kept(version).unwrap();
+        }
     }
 
     #[test]
     fn an_unknown_release_is_an_error() {
         let error = kept("0.0.1").err().unwrap().to_string();
-        let expected = format!(
-            "kbr {KBR} does not know the release 0.0.1\nhelp: it knows 0.1.0, 0.2.0, {KBR}"
-        );
-        assert_eq!(error, expected);
+        assert!(error.starts_with(&format!(
+            "kbr {KBR} does not know the release 0.0.1\nhelp: it knows "
+        )));
+        assert!(error.ends_with(KBR), "{error}");
     }
 }

@@ -18,7 +18,7 @@ use crate::embedded;
 /// Runs one of them; `None` for any other command line.
 ///
 /// - `kbr faults-drive <root>` applies the plan that stdin contains as JSON, or only reads the project if that is `null`.
-/// - `kbr faults-render <release> <root>` writes the project whose PROJECT is in `root`, as that earlier release wrote it.
+/// - `kbr faults-render <release> <root>` makes the project whose PROJECT is in `root` one of that earlier release.
 pub fn drive() -> Option<ExitCode> {
     let args: Vec<OsString> = std::env::args_os().skip(1).collect();
     let args: Vec<&str> = args.iter().map(|arg| arg.to_str()).collect::<Option<_>>()?;
@@ -38,6 +38,8 @@ pub fn drive() -> Option<ExitCode> {
 
 fn render(version: &str, root: &Path) -> anyhow::Result<()> {
     let text = std::fs::read_to_string(root.join(PROJECT))?;
+    let text = project::with_release(&text, version)?;
+    std::fs::write(root.join(PROJECT), &text)?;
     let tree = Blueprint::new(&project::parse(&text)?, &embedded::kept(version)?)?;
     for (path, file) in tree.files() {
         let target = root.join(path);

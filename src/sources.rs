@@ -25,12 +25,10 @@ pub fn manifests(root: &Path) -> Seen {
     seen
 }
 
-/// The Rust files and the manifests of cargo below a folder, without build output.
-pub fn code(root: &Path) -> Vec<PathBuf> {
-    let is_code = |path: &PathBuf| {
-        path.extension().is_some_and(|it| it == "rs") || path.ends_with("Cargo.toml")
-    };
-    look(root).into_keys().filter(is_code).collect()
+/// The Rust files below a folder, without build output.
+pub fn rust(root: &Path) -> Vec<PathBuf> {
+    let is_rust = |path: &PathBuf| path.extension().is_some_and(|it| it == "rs");
+    look(root).into_keys().filter(is_rust).collect()
 }
 
 /// Notes the state of a file, or that it is missing.

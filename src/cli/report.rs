@@ -50,13 +50,11 @@ fn lines(changes: &[Change]) -> Lines {
             |other: &&Change| other.verb == verb && library::folder_of(&other.path) == Some(folder);
         let files = count(changes.iter().filter(is_same).count(), "file");
         let verb_name = name(verb);
-        let version = match folder {
-            library::OLD_FOLDER => String::new(),
-            folder if verb != Verb::Remove => {
-                let package = folder.rsplit('/').next().unwrap_or(folder);
-                format!("{package} {KBR}, ")
-            }
-            _ => String::new(),
+        let version = if verb == Verb::Remove {
+            String::new()
+        } else {
+            let package = folder.rsplit('/').next().unwrap_or(folder);
+            format!("{package} {KBR}, ")
         };
         lines.add(format_args!("{verb_name:>12} {folder} ({version}{files})"));
     }

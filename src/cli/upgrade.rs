@@ -44,7 +44,7 @@ pub struct Args {
     /// Write nothing, and fail if the project needs an upgrade
     #[arg(long, group = "verb")]
     check: bool,
-    /// Print the difference between the scaffolds of two releases for this project: `0.1.0..0.2.0`
+    /// Print the difference between the scaffolds of two releases for this project: `0.3.0..0.4.0`
     #[arg(long, group = "verb", value_name = "FROM..TO")]
     diff: Option<String>,
     /// Finish an upgrade whose conflicts are resolved

@@ -2,19 +2,20 @@
 
 use std::fs;
 
+use kbr_scaffold::predecessor::VERSION;
 use serde_json::{Value, json};
 
 use super::project::{Project, Tree, run, stderr};
 use super::{reached, steps};
 
-const PROJECT: &str = include_str!("../releases/0.1.0/a_first_webhook/PROJECT");
+const PROJECT: &str = include_str!("../golden/a_first_webhook/out/PROJECT");
 
-/// A project of 0.1.0, with an edit that conflicts and one that does not.
+/// A project of an earlier release, with an edit that conflicts and one that does not.
 fn project() -> Project {
     let project = Project::missing();
     fs::create_dir_all(&project.root).unwrap();
     project.write("PROJECT", PROJECT);
-    let output = run(&project, &json!(["faults-render", "0.1.0", "."]), "");
+    let output = run(&project, &json!(["faults-render", VERSION, "."]), "");
     assert!(output.status.success(), "{}", stderr(&output));
     let main = project.read("src/main.rs");
     let edited = main.replace("async fn main() -> ", "async fn main() -> mine::");
@@ -32,18 +33,18 @@ fn abort() -> Value {
     json!(["upgrade", "--abort"])
 }
 
-/// The state before and after an upgrade; folders do not count, since the library's old folder stays empty.
+/// The state before and after an upgrade; folders do not count, since one of the library stays empty.
 fn files(project: &Project) -> Tree {
     let mut tree = project.tree();
     tree.retain(|_, (kind, _, _)| *kind != 'd');
     tree
 }
 
-/// The distance between the steps that get a fault; an upgrade has about 2,000. With a prime number, each file gets the fault at another
+/// The distance between the steps that get a fault; an upgrade has about 270. With a prime number, each file gets the fault at another
 /// of the same few steps.
 fn stride() -> usize {
     let stride = std::env::var("KBR_UPGRADE_STRIDE");
-    stride.map_or(257, |stride| stride.parse().unwrap())
+    stride.map_or(23, |stride| stride.parse().unwrap())
 }
 
 #[test]

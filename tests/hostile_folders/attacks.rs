@@ -49,7 +49,7 @@ fn a_clone_does_not_bring_an_unfinished_command() {
 #[test]
 fn an_aborted_upgrade_restores_no_file_from_elsewhere() {
     let sent = Sent::new(Kind::Current);
-    let record = "format = 1\nfrom = \"0.1.0\"\nto = \"0.3.0\"\nunresolved = []\nindex = \"\"\n\n[[file]]\npath = \"key\"\nexisted = true\n";
+    let record = "format = 1\nfrom = \"0.2.9\"\nto = \"0.3.0\"\nunresolved = []\nindex = \"\"\n\n[[file]]\npath = \"key\"\nexisted = true\n";
     sent.write(".kbr/upgrade/record", record);
     sent.link(".kbr/upgrade/0", "../../../victim/key");
     sent.mark();

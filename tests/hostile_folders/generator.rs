@@ -30,7 +30,7 @@ const PARTS: [&str; 18] = [
     "config/default/kustomization.yaml",
     "third_party/kbr-manager/Cargo.toml",
     "third_party/kbr-testing",
-    "manager",
+    "third_party/kbr-testing",
 ];
 
 /// Makes the folder hostile; returns what was done to it.
@@ -62,7 +62,7 @@ fn project_file(sent: &Sent, choice: &mut Choice) -> String {
     if !sent.clear("PROJECT") {
         return "no PROJECT".to_owned();
     }
-    let old = "layout = \"v1\"\nkbr = \"0.1.0\"\nname = \"captains\"\ndomain = \"example.com\"\n";
+    let old = "layout = \"v1\"\nkbr = \"0.2.9\"\nname = \"captains\"\ndomain = \"example.com\"\n";
     let planted = format!("\\n{PLANTED}\\u202e");
     let texts: [Vec<u8>; 11] = [
         (0..=255).collect(),
@@ -79,7 +79,7 @@ fn project_file(sent: &Sent, choice: &mut Choice) -> String {
         [old, "x = ", &"[".repeat(100_000)].concat().into(),
         old.replace("captains", "\\u001b[2Jcaptains").into(),
         old.replace("captains", "../../victim").into(),
-        old.replace("0.1.0", "../../../victim").into(),
+        old.replace("0.2.9", "../../../victim").into(),
         [
             old,
             "repo = \"\\u001b[2J\"\nowner = \"\\u0000\"\nlicense = \"../victim/key\"\n",

@@ -36,7 +36,7 @@ impl Outside {
             ("src/main.rs", &format!("// {SECRET}\nfn main() {{}}\n")),
             (
                 "PROJECT",
-                &format!("layout = \"v1\"\nkbr = \"0.2.0\"\nname = \"{SECRET}\"\n"),
+                &format!("layout = \"v1\"\nkbr = \"0.2.9\"\nname = \"{SECRET}\"\n"),
             ),
             ("Cargo.toml", &package),
         ] {

@@ -97,7 +97,7 @@ pub fn own_upgrade(sent: &Sent, choice: &mut Choice) -> String {
     let [file, unresolved] = [(); 2].map(|()| path_out(sent, choice));
     let index = format!("100644 {} 0\\t../victim/key\\n", "0".repeat(40));
     let record = format!(
-        "format = 1\nfrom = \"0.1.0\"\nto = \"0.3.0\"\nunresolved = [{unresolved:?}]\nindex = \"{index}\"\n\n[[file]]\npath = {file:?}\nexisted = true\nafter = \"x\"\n"
+        "format = 1\nfrom = \"0.2.9\"\nto = \"0.3.0\"\nunresolved = [{unresolved:?}]\nindex = \"{index}\"\n\n[[file]]\npath = {file:?}\nexisted = true\nafter = \"x\"\n"
     );
     let record = record
         .replace("\\u{1b}", "\\u001b")

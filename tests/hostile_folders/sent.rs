@@ -9,6 +9,8 @@ use std::sync::OnceLock;
 use std::thread;
 use std::time::{Duration, Instant, UNIX_EPOCH};
 
+use kbr_scaffold::predecessor::VERSION;
+
 use crate::outside::{Outside, SECRET};
 
 const KBR: &str = env!("CARGO_BIN_EXE_kbr");
@@ -52,7 +54,7 @@ pub struct Sent {
 #[derive(Clone, Copy, Debug)]
 pub enum Kind {
     Empty,
-    /// A project of kbr 0.1.0, so that an upgrade has something to do.
+    /// A project of an earlier release, so that an upgrade has something to do.
     Old,
     /// A project of this release.
     Current,
@@ -183,11 +185,11 @@ fn wait(child: &mut Child) -> Option<ExitStatus> {
 fn old() -> &'static Path {
     static OLD: OnceLock<tempfile::TempDir> = OnceLock::new();
     let made = OLD.get_or_init(|| {
-        let recorded = "tests/releases/0.1.0/a_first_kind/PROJECT";
+        let recorded = "tests/golden/a_first_kind/out/PROJECT";
         let recorded = Path::new(env!("CARGO_MANIFEST_DIR")).join(recorded);
         let folder = tempfile::tempdir().unwrap();
         fs::copy(recorded, folder.path().join("PROJECT")).unwrap();
-        make(folder, &["kbr faults-render 0.1.0 ."])
+        make(folder, &[&format!("kbr faults-render {VERSION} .")])
     });
     made.path()
 }

@@ -27,4 +27,3 @@ mod project;
 mod screen;
 mod states;
 mod third_party;
-mod upgrade;

@@ -11,7 +11,7 @@ fn an_aborted_upgrade_leaves_the_project_as_it_was() {
     let before = files(&project.root);
     project.fails("kbr upgrade --no-check");
     let report = project.runs("kbr upgrade --abort");
-    assert!(report.ends_with("restored kbr 0.1.0\n"), "{report}");
+    assert!(report.ends_with("restored kbr 0.2.9\n"), "{report}");
     assert_eq!(files(&project.root), before);
     assert_eq!(project.runs("git status --short"), "");
     assert!(!project.root.join(".kbr").exists());
@@ -55,7 +55,7 @@ fn an_abort_takes_back_the_release_of_an_edited_project_file() {
     );
     let text = project.read("PROJECT");
     assert!(
-        text.starts_with("# mine\n") && text.contains("\nkbr = \"0.1.0\"\n"),
+        text.starts_with("# mine\n") && text.contains("\nkbr = \"0.2.9\"\n"),
         "{text}"
     );
     project.runs("kbr upgrade --dry-run");

@@ -16,7 +16,7 @@ fn conflicts_are_those_of_a_merge_until_they_are_resolved() {
     );
     let main = project.read("src/main.rs");
     assert!(
-        main.contains("<<<<<<< yours\nasync fn main() -> Mine {\n||||||| kbr 0.1.0\n"),
+        main.contains("<<<<<<< yours\nasync fn main() -> Mine {\n||||||| kbr 0.2.9\n"),
         "{main}"
     );
     assert!(
@@ -38,7 +38,7 @@ fn conflicts_are_those_of_a_merge_until_they_are_resolved() {
         let error = project.fails(&format!("kbr {command}"));
         assert!(
             error
-                .contains("the upgrade from kbr 0.1.0 to 0.3.0 is unfinished; nothing was written"),
+                .contains("the upgrade from kbr 0.2.9 to 0.3.0 is unfinished; nothing was written"),
             "{command}: {error}"
         );
         assert!(
@@ -81,7 +81,7 @@ fn an_upgrade_that_was_stashed_is_still_unfinished() {
     assert!(error.contains("is unfinished"), "{error}");
     let error = project.fails("kbr upgrade --continue --no-check");
     assert!(
-        error.contains("PROJECT says kbr 0.1.0: this checkout lacks the unfinished upgrade"),
+        error.contains("PROJECT says kbr 0.2.9: this checkout lacks the unfinished upgrade"),
         "{error}"
     );
     project.runs(&format!("{git} stash pop --quiet"));

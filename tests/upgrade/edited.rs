@@ -2,12 +2,11 @@
 
 use std::fs;
 
-use crate::support::stdout;
 use crate::{Project, files};
 
 #[test]
-fn the_edits_of_a_project_of_0_2_0_are_kept() {
-    let project = Project::of("0.2.0");
+fn edits_are_kept() {
+    let project = Project::new();
     project.runs("kbr upgrade --no-check --dry-run");
     let edits = [
         ("src/main.rs", "// mine\n"),
@@ -30,90 +29,123 @@ fn the_edits_of_a_project_of_0_2_0_are_kept() {
 }
 
 #[test]
-fn the_users_tests_use_the_crate_that_the_module_testing_became() {
-    for (release, source) in [
-        ("0.1.0", "path = \"manager\""),
-        ("0.2.0", "workspace = true"),
-    ] {
-        let project = Project::of(release);
-        let edit = |path: &str, from: &str, to: &str| {
-            let text = project.read(path);
-            assert!(text.contains(from), "{path}: {text}");
-            fs::write(project.root.join(path), text.replace(from, to)).expect("a writable file");
-        };
-        let dependency = format!("manager = {{ {source}, features = [\"testing\"] }}\n");
-        edit(
-            "Cargo.toml",
-            &dependency,
-            &format!("{dependency}tempfile = \"3\"\n"),
-        );
-        let import = "use manager::testing::{FakeApi, is_ready};\n";
-        let edited =
-            "use manager::{\n        Key,\n        testing::{FakeApi, Run, is_ready},\n    };\n";
-        edit("src/controllers/captain.rs", import, edited);
-        let own = "use std::io;\n\nuse kube::Api;\nuse manager::testing::Cluster;\n\n// manager::testing::eventually\n";
-        fs::write(project.root.join("tests/integration/own.rs"), own).expect("a writable folder");
-        project.commits();
+fn a_changed_name_of_the_library_is_changed_in_the_users_code() {
+    let project = Project::golden("a_first_webhook");
+    let webhooks = "src/webhooks/crew_v1_captain.rs";
+    let mine = "/// Mine.\nfn mine() -> Result<(), webhook::Refusal> {\n    Ok(())\n}\n";
+    project.edits(webhooks, "#[cfg(test)]", &format!("{mine}\n#[cfg(test)]"));
+    let own = "use manager::webhook::{Refusal, Request};\n\nfn own(_: Request<()>) -> Refusal {}\n";
+    fs::write(project.root.join("src/own.rs"), own).expect("a writable folder");
+    project.commits();
 
-        let report = project.runs("kbr upgrade --no-check");
-        assert!(
-            report.contains("create third_party/kbr-testing (kbr-testing "),
-            "{report}"
-        );
-        let manifest = project.read("Cargo.toml");
-        let dependencies = "[dev-dependencies]\nkbr-testing = { workspace = true, features = [\"simulate\"] }\ntempfile = \"3\"\n";
-        assert!(manifest.contains(dependencies), "{release}: {manifest}");
-        let controller = project.read("src/controllers/captain.rs");
-        let imports = "    use kbr_testing::{FakeApi, Run, is_ready};\n    use manager::Key;\n";
-        assert!(controller.contains(imports), "{release}: {controller}");
-        let own = "use std::io;\n\nuse kbr_testing::Cluster;\nuse kube::Api;\n\n// kbr_testing::eventually\n";
-        assert_eq!(project.read("tests/integration/own.rs"), own);
-        let left = project.output("git grep -n 'manager::testing' -- src api tests");
-        assert_eq!(stdout(&left, &project.root), "", "{release}");
-        let nothing = project.runs("kbr upgrade --check --allow-dirty");
-        assert_eq!(
-            nothing,
-            "nothing to do: the project already uses kbr 0.3.0\n"
-        );
+    let report = project.runs("kbr upgrade --no-check");
+    assert!(report.contains("merge src/own.rs\n"), "{report}");
+    assert_eq!(
+        project.read("src/own.rs"),
+        own.replace("{Refusal", "{Rejection as Refusal")
+    );
+    let code = project.read(webhooks);
+    assert!(
+        code.contains(&mine.replace("Refusal", "Rejection")),
+        "{code}"
+    );
+    assert!(!code.contains("Refusal"), "{code}");
+}
+
+#[test]
+fn entries_of_a_manifest_are_merged_where_lines_would_conflict() {
+    let project = Project::new();
+    let testing = "kbr-testing = { workspace = true }\n";
+    project.edits(
+        "Cargo.toml",
+        testing,
+        &format!("{testing}tempfile = \"3\"\n"),
+    );
+    project.edits(
+        "Cargo.toml",
+        "[\"api\", \"tools\"]",
+        "[\"api\", \"tools\", \"mine\"]",
+    );
+    project.runs("kbr upgrade --no-check");
+    let manifest = project.read("Cargo.toml");
+    for lines in [
+        "members = [\"api\", \"mine\"]\n",
+        "kbr-testing = { workspace = true, features = [\"simulate\"] }\ntempfile = \"3\"\n",
+    ] {
+        assert!(manifest.contains(lines), "{lines}: {manifest}");
     }
 }
 
 #[test]
-fn the_users_webhooks_are_called_as_before_with_the_parameters_that_they_name() {
-    for release in ["0.1.0", "0.2.0"] {
-        let project = Project::recorded(release, "a_first_webhook");
-        let webhooks = "src/webhooks/crew_v1_captain.rs";
-        project.edits(webhooks, "name.len() > 63", "name.len() > 40");
-        let result = "        Ok(())\n";
-        let default =
-            format!("        object.spec.message = Some(cx.name().to_owned());\n{result}");
-        project.edits(webhooks, result, &default);
+fn a_webhook_keeps_the_users_lines_and_the_change_beside_them_is_shown() {
+    let project = Project::golden("a_first_webhook");
+    let webhooks = "src/webhooks/crew_v1_captain.rs";
+    let mine = "        mine(new)?;\n        validate(new, cx.name())\n";
+    project.edits(webhooks, "        validate(new, cx.name())\n", mine);
+    let report = project.runs("kbr upgrade --no-check");
+    let code = project.read(webhooks);
+    assert!(code.contains(mine), "{code}");
+    let shown = "you and kbr 0.3.0 changed the same lines; kept yours. kbr's changes since 0.2.9:\n\nsrc/webhooks/crew_v1_captain.rs\n@@\n-        validate(new, cx.name())\n+        check(new, cx.name())\n";
+    assert!(report.contains(shown), "{report}");
+    // Changes elsewhere in the file are merged.
+    assert!(
+        code.contains("// Validates new and changed objects, with defaults set.\n"),
+        "{code}"
+    );
+}
 
-        let report = project.runs("kbr upgrade --no-check");
-        let code = project.read(webhooks);
-        for line in [
-            "        object: &mut Captain,\n        cx: &webhook::Request<Captain>,\n",
-            "        check(object, cx.name())\n",
-            "        check(new, cx.name())\n",
-            "    let mut errors = webhook::FieldErrors::default();\n",
-            "    if name.len() > 40 {\n",
-            &default,
-        ] {
-            assert!(code.contains(line), "{release}: {line}: {report}{code}");
-        }
+#[test]
+fn what_is_left_to_the_user_is_listed_and_changed_behaviour_stays_off() {
+    let project = Project::new();
+    project.conflicts();
+    let own = "use k8s_openapi::api::apps::v1::Deployment;\nuse manager::Trigger;\n\nfn a(trigger: &Trigger) {\n    trigger.wake(\"a\");\n}\n";
+    fs::write(project.root.join("src/own.rs"), own).expect("a writable folder");
+    project.commits();
+    let left = "left for you to do:\n  config/manager/manager.yaml: the operator still has 30 s to stop: to give it 45 s, write that here\n  src/own.rs:5: `Trigger::wake` is now `Trigger::enqueue`\n";
+    for (command, succeeds) in [
+        ("kbr upgrade --dry-run", true),
+        ("kbr upgrade --no-check", false),
+    ] {
+        let report = if succeeds {
+            project.runs(command)
+        } else {
+            project.fails(command)
+        };
+        assert!(report.contains(left), "{command}: {report}");
     }
+    let manager = project.read("config/manager/manager.yaml");
+    assert!(
+        manager.contains("terminationGracePeriodSeconds: 30\n"),
+        "{manager}"
+    );
+    // Until the end of the upgrade, the user may have done some of it.
+    fs::write(
+        project.root.join("src/own.rs"),
+        own.replace("wake", "enqueue"),
+    )
+    .expect("a file");
+    project.runs("git checkout --quiet --ours src/main.rs");
+    let report = project.runs("kbr upgrade --continue --no-check");
+    assert!(
+        report.contains("left for you to do:\n  config/manager/manager.yaml: "),
+        "{report}"
+    );
+    assert!(!report.contains("Trigger"), "{report}");
 }
 
 #[test]
 fn files_added_to_the_library_are_shown() {
     let project = Project::new();
-    project.runs("echo '// mine' >manager/src/mine.rs");
+    project.runs("echo '// mine' >third_party/kbr-manager/src/mine.rs");
     project.commits();
     let error = project.fails("kbr upgrade --no-check");
-    assert!(error.contains("+++ b/manager/src/mine.rs\n"), "{error}");
+    assert!(
+        error.contains("+++ b/third_party/kbr-manager/src/mine.rs\n"),
+        "{error}"
+    );
     let report = project.runs("kbr upgrade --no-check --discard-library-changes");
     assert!(
-        report.contains("keep manager/src/mine.rs (kbr 0.3.0 does not use it"),
+        report.contains("keep third_party/kbr-manager/src/mine.rs (kbr 0.3.0 does not use it"),
         "{report}"
     );
 }
@@ -121,27 +153,34 @@ fn files_added_to_the_library_are_shown() {
 #[test]
 fn an_edited_library_is_shown_and_replaced_only_if_its_changes_may_be_lost() {
     let project = Project::new();
-    project.runs("echo '// mine' >>manager/src/lib.rs");
+    let library = "third_party/kbr-manager/src";
+    project.runs(&format!(
+        "echo '// mine' | tee -a {library}/lib.rs >>{library}/names/mod.rs"
+    ));
     project.commits();
     let before = files(&project.root);
     let error = project.fails("kbr upgrade --no-check");
     assert!(
-        error.contains("--- a/manager/src/lib.rs\n+++ b/manager/src/lib.rs\n"),
+        error.contains(&format!("--- a/{library}/lib.rs\n+++ b/{library}/lib.rs\n")),
         "{error}"
     );
     assert!(
-        error.contains("error: the upgrade would overwrite your changes to `manager`"),
+        error.contains(
+            "error: the upgrade would overwrite your changes to `third_party/kbr-manager`"
+        ),
         "{error}"
     );
     assert_eq!(files(&project.root), before);
     project.runs("kbr upgrade --no-check --discard-library-changes");
-    assert!(!project.root.join("manager/src/lib.rs").exists());
+    let text = project.read(&format!("{library}/lib.rs"));
+    assert!(!text.ends_with("// mine\n"), "{text}");
+    assert!(!project.root.join(library).join("names/mod.rs").exists());
 }
 
 #[test]
 fn a_deleted_file_stays_deleted_and_an_edited_one_that_is_not_needed_stays() {
     let project = Project::new();
-    project.runs("git rm --quiet Dockerfile");
+    project.runs("git rm --quiet Dockerfile && echo mine >>HACKING.md");
     project.commits();
     let report = project.runs("kbr upgrade --no-check");
     assert!(
@@ -149,4 +188,7 @@ fn a_deleted_file_stays_deleted_and_an_edited_one_that_is_not_needed_stays() {
         "{report}"
     );
     assert!(!project.root.join("Dockerfile").exists());
+    let kept = "keep HACKING.md (kbr 0.3.0 does not use it; kept because you edited it)\n";
+    assert!(report.contains(kept), "{report}");
+    assert!(project.read("HACKING.md").ends_with("mine\n"));
 }

@@ -12,6 +12,7 @@ use std::{
     process::Output,
 };
 
+use kbr_scaffold::predecessor::VERSION;
 use support::{repository, shell, stderr, stdout, tree};
 
 /// A project of an earlier release in a git repository, with a kind and its controller.
@@ -22,19 +23,15 @@ struct Project {
 
 impl Project {
     fn new() -> Self {
-        Project::of("0.1.0")
-    }
-
-    fn of(release: &str) -> Self {
-        Project::recorded(release, "a_first_kind")
+        Project::golden("a_first_kind")
     }
 
     /// The project that the golden test of this name has recorded.
-    fn recorded(release: &str, golden: &str) -> Self {
+    fn golden(name: &str) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let root = folder.path().join("captains");
         fs::create_dir(&root).expect("a folder");
-        let recorded = format!("tests/releases/{release}/{golden}/PROJECT");
+        let recorded = format!("tests/golden/{name}/out/PROJECT");
         let recorded = repository().join(recorded);
         fs::copy(recorded, root.join("PROJECT")).expect("a copy");
         let project = Project {
@@ -42,7 +39,7 @@ impl Project {
             root,
         };
         project.runs(&format!(
-            "kbr faults-render {release} . && git init --quiet ."
+            "kbr faults-render {VERSION} . && git init --quiet ."
         ));
         project.commits();
         project
@@ -107,14 +104,17 @@ fn files(root: &Path) -> std::collections::BTreeMap<String, Vec<u8>> {
 fn a_project_without_edits_becomes_a_fresh_one_and_is_up_to_date() {
     let project = Project::new();
     let report = project.runs("kbr upgrade --no-check");
-    assert!(report.contains("remove manager (101 files)"), "{report}");
-    assert!(
-        report.contains("create third_party/kbr-manager (kbr-manager "),
-        "{report}"
-    );
-    is_fresh(&project);
-    let project = Project::of("0.2.0");
-    project.runs("kbr upgrade --no-check");
+    for line in [
+        "create third_party/kbr-manager (kbr-manager 0.3.0, 1 file)\n",
+        "remove third_party/kbr-manager (1 file)\n",
+        "update third_party/kbr-manager (kbr-manager 0.3.0, 3 files)\n",
+        "update third_party/kbr-testing (kbr-testing 0.3.0, 2 files)\n",
+        "create .github/workflows/audit.yml\n",
+        "remove HACKING.md\n",
+        "update src/controllers/captain.rs\n",
+    ] {
+        assert!(report.contains(line), "{line}: {report}");
+    }
     is_fresh(&project);
 }
 
@@ -144,7 +144,7 @@ fn other_commands_name_the_upgrade_in_a_project_of_another_release() {
         format!("delete api {kind}"),
     ] {
         let error = project.fails(&format!("kbr {command}"));
-        let text = "error: PROJECT says kbr 0.1.0, but this is kbr 0.3.0; nothing was written";
+        let text = "error: PROJECT says kbr 0.2.9, but this is kbr 0.3.0; nothing was written";
         assert!(error.contains(text), "{command}: {error}");
         assert!(
             error.contains("help: run `kbr upgrade`; `kbr upgrade --dry-run` shows"),
@@ -189,7 +189,7 @@ fn a_preview_writes_nothing_and_a_check_fails() {
     let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
     assert_eq!(
         (&json["from"], &json["to"]),
-        (&"0.1.0".into(), &"0.3.0".into())
+        (&VERSION.into(), &"0.3.0".into())
     );
     let changes = json["changes"].as_array().expect("a list");
     let main = serde_json::json!({"path": "src/main.rs", "verb": "conflict"});
@@ -226,24 +226,50 @@ fn what_fails_after_an_upgrade_does_not_say_that_nothing_was_written() {
 }
 
 #[test]
+fn what_follows_an_upgrade_is_generated_compiled_and_fixed() {
+    let project = Project::new();
+    let cargo = r#"#!/bin/sh
+echo "$*" >>"$PWD/../calls"
+case $1 in
+metadata) echo '{"packages": []}' ;;
+check)
+    [ ! -e ../fixed ] || exit 0
+    printf '%s\n' '{"reason":"compiler-message","message":{"rendered":"unused `mut`\n","spans":[{"suggestion_applicability":"MachineApplicable"}]}}'
+    exit 1 ;;
+fix) touch ../fixed ;;
+esac
+"#;
+    support::write(&project.root.join("../bin/cargo"), cargo.as_bytes());
+    let report = project.runs("chmod +x ../bin/cargo && PATH=$PWD/../bin:$PATH kbr upgrade --yes");
+    assert!(report.contains("unused `mut`\n"), "{report}");
+    assert!(!report.contains("warning"), "{report}");
+    let calls = fs::read_to_string(project.root.join("../calls")).expect("cargo was called");
+    let commands: Vec<&str> = calls
+        .split_whitespace()
+        .filter(|it| ["update", "metadata", "check", "fix"].contains(it))
+        .collect();
+    assert_eq!(commands, ["update", "metadata", "check", "fix", "check"]);
+}
+
+#[test]
 fn the_difference_between_two_releases_is_shown_for_this_project() {
     let project = Project::new();
-    let diff = project.runs("kbr upgrade --diff 0.1.0..0.2.0");
+    let diff = project.runs("kbr upgrade --diff 0.2.9..0.3.0");
     assert!(
         diff.contains("--- a/src/controllers/captain.rs\n"),
         "{diff}"
     );
-    assert!(diff.contains("--- /dev/null\n+++ b/AGENTS.md\n"), "{diff}");
-    assert!(
-        !diff.contains("+++ b/third_party/kbr-manager/"),
-        "the library is left out"
-    );
+    let created = "--- /dev/null\n+++ b/.github/workflows/audit.yml\n";
+    assert!(diff.contains(created), "{diff}");
+    let removed = "--- a/HACKING.md\n+++ /dev/null\n";
+    assert!(diff.contains(removed), "{diff}");
+    assert!(!diff.contains("b/third_party/"), "the library is left out");
     assert_eq!(project.runs("kbr upgrade --diff 0.3.0..0.3.0"), "");
-    let error = project.fails("kbr upgrade --diff 0.2.0");
+    let error = project.fails("kbr upgrade --diff 0.2.9");
     assert!(
-        error.contains("expected two releases, not `0.2.0`\nhelp: pass two releases"),
+        error.contains("expected two releases, not `0.2.9`\nhelp: pass two releases"),
         "{error}"
     );
-    let error = project.fails("kbr upgrade --diff 0.0.9..0.2.0");
+    let error = project.fails("kbr upgrade --diff 0.0.9..0.3.0");
     assert!(error.contains("does not know the release 0.0.9"), "{error}");
 }

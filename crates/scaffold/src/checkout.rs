@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fs;
 use std::path::Path;
 
-use crate::project::KBR;
+use crate::project::{self, KBR, Project};
 use crate::release::Release;
 use crate::scaffold::{LAYOUT, Scaffolds};
 
@@ -38,9 +38,23 @@ pub fn earlier() -> Vec<(&'static str, Release)> {
         })
         .collect();
     versions.sort_unstable();
-    assert!(versions.len() > 1, "{versions:?}");
     let kept = |version: &'static str| (version, kept(version));
     versions.into_iter().map(kept).collect()
+}
+
+/// The projects of the golden tests, in the order of their names.
+pub fn golden() -> Vec<Project> {
+    let cases = fs::read_dir(root().join("tests/golden")).unwrap();
+    let mut paths: Vec<_> = cases.map(|case| case.unwrap().path()).collect();
+    paths.sort();
+    let texts = paths
+        .into_iter()
+        .filter_map(|path| fs::read_to_string(path.join("out/PROJECT")).ok());
+    let projects: Vec<_> = texts
+        .filter_map(|text| project::parse(&text).ok())
+        .collect();
+    assert!(projects.len() > 20, "{}", projects.len());
+    projects
 }
 
 fn kept(version: &str) -> Release {

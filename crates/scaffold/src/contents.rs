@@ -21,22 +21,19 @@ pub fn manifest(root: &Path) -> String {
     text(root, "Cargo.toml").unwrap_or_default()
 }
 
-/// The manifest of the project's library, if it exists: at kbr's current path or that of kbr 0.1.0.
+/// The manifest of the project's library, if it exists.
 ///
 /// # Errors
 /// It cannot be read.
 pub fn library_manifest(root: &Path) -> anyhow::Result<Option<String>> {
     let root = changes::real(root).with_context(|| format!("cannot read `{}`", root.display()))?;
     let locator = Locator::new(&root);
-    for folder in [library::FOLDER, library::OLD_FOLDER] {
-        let place = locator.locate(folder).map_err(Diagnostic::from)?;
-        if place.found == Found::Folder
-            && let Some(bytes) = changes::read(&locator, &format!("{folder}/Cargo.toml"))?
-        {
-            return Ok(Some(String::from_utf8_lossy(&bytes).into_owned()));
-        }
+    let place = locator.locate(library::FOLDER).map_err(Diagnostic::from)?;
+    if place.found != Found::Folder {
+        return Ok(None);
     }
-    Ok(None)
+    let bytes = changes::read(&locator, &format!("{}/Cargo.toml", library::FOLDER))?;
+    Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
 }
 
 /// The crate in `folder`, relative to the project's `root`: the name of its package.
@@ -66,14 +63,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_library_is_found_at_its_current_path_and_that_of_0_1_0() {
+    fn the_manifest_of_the_library_is_found_if_there_is_one() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path();
         assert_eq!(library_manifest(root).unwrap(), None);
-        for place in ["manager", library::FOLDER] {
-            fs::create_dir_all(root.join(place)).unwrap();
-            fs::write(root.join(place).join("Cargo.toml"), place).unwrap();
-            assert_eq!(library_manifest(root).unwrap().as_deref(), Some(place));
-        }
+        let library = root.join(library::FOLDER);
+        fs::create_dir_all(&library).unwrap();
+        assert_eq!(library_manifest(root).unwrap(), None);
+        fs::write(library.join("Cargo.toml"), "a").unwrap();
+        assert_eq!(library_manifest(root).unwrap().as_deref(), Some("a"));
     }
 }

@@ -88,7 +88,7 @@ fn only_marker(path: &str, text: &str, marker: &str) -> Result<usize, Vec<usize>
 }
 
 /// The index at which to insert `line` among the lines `above` the marker: at the end, or further up if rustfmt would sort it there.
-pub fn place(above: &[String], line: &str) -> usize {
+fn place(above: &[String], line: &str) -> usize {
     let mut place = above.len();
     let Some(new) = Item::parse(line) else {
         return place;

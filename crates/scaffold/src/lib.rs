@@ -25,6 +25,8 @@ pub mod golang;
 pub mod imported;
 pub mod install;
 pub mod library;
+#[cfg(any(test, feature = "faults"))]
+pub mod predecessor;
 pub mod project;
 pub mod quote;
 pub mod release;

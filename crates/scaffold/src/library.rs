@@ -14,14 +14,11 @@ pub const FOLDER: &str = "third_party/kbr-manager";
 /// The folders of all packages in a project.
 pub const FOLDERS: [&str; 2] = [FOLDER, "third_party/kbr-testing"];
 
-/// The library's folder in projects of 0.1.0, where it was a crate of the project.
-pub const OLD_FOLDER: &str = "manager";
-
 /// The oldest release with which the code that this kbr scaffolds compiles.
 const OLDEST: &str = "0.3.0";
 
 /// The file with the checksums of all others, as `cargo vendor` writes it.
-const CHECKSUMS: &str = ".cargo-checksum.json";
+pub(crate) const CHECKSUMS: &str = ".cargo-checksum.json";
 
 /// The folders of the packages in a project: path and text of each file.
 pub type Files = Vec<(String, Cow<'static, str>)>;
@@ -45,20 +42,18 @@ pub fn files(packages: &[Package]) -> anyhow::Result<Files> {
     Ok(all)
 }
 
-/// The folders that an archived release writes: paths below `library/`, where manifests have another name because cargo leaves out
-/// nested packages. In 0.2.0, all of it is kbr-manager.
+/// The folders that an archived release writes: paths below `library/`, where manifests may have another name because cargo leaves out
+/// nested packages.
 ///
 /// # Errors
 /// Cannot happen: paths and checksums are text.
-pub fn archived(archived: &[(String, String)]) -> anyhow::Result<Files> {
+pub fn archived<'a>(archived: impl Iterator<Item = (&'a str, &'a str)>) -> anyhow::Result<Files> {
     let mut packages = BTreeMap::<&str, Vec<(&str, &str)>>::new();
     for (path, text) in archived {
         let path = path.strip_suffix(".normalised").unwrap_or(path);
-        let (package, path) = match path.split_once('/') {
-            Some((package, path)) if package.starts_with("kbr-") => (package, path),
-            _ => ("kbr-manager", path),
-        };
-        packages.entry(package).or_default().push((path, text));
+        if let Some((package, path)) = path.split_once('/') {
+            packages.entry(package).or_default().push((path, text));
+        }
     }
     let mut all = Files::new();
     for (package, files) in packages {
@@ -90,14 +85,13 @@ fn checksums(files: &[(&str, &str)]) -> anyhow::Result<String> {
     Ok(text + "\n")
 }
 
-/// The folder of a package in this or an earlier release, if the file at `path` is in it.
+/// The folder of a package, if the file at `path` is in it.
 pub fn folder_of(path: &str) -> Option<&'static str> {
     let is_in = |folder: &&str| {
         let rest = path.strip_prefix(folder);
         rest.is_some_and(|rest| rest.starts_with('/'))
     };
-    let mut folders = FOLDERS.into_iter().chain([OLD_FOLDER]);
-    folders.find(is_in)
+    FOLDERS.into_iter().find(is_in)
 }
 
 /// Whether the file at `path` belongs to the library.

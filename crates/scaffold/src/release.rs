@@ -5,6 +5,7 @@
 //! checksums with the files that each release wrote.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::io::Read as _;
 
 use anyhow::{Context as _, anyhow};
@@ -15,15 +16,20 @@ use crate::scaffold::{LAYOUT, Scaffolds};
 
 /// The parts of one release.
 pub struct Release {
-    /// `0.2.0`.
+    /// `0.3.0`.
     pub version: Cow<'static, str>,
     /// Its templates.
     pub scaffolds: Scaffolds,
     /// The `Cargo.lock` of its reference project.
     pub lock: Cow<'static, str>,
-    /// Path and text of each file of the runtime library, unless it is one of the templates.
+    /// Path and text of each file of the runtime library.
     pub library: library::Files,
 }
+
+/// What an archive contains: the files below `scaffolds/` and `library/`.
+pub type Archive = BTreeMap<String, String>;
+
+const LOCK: &str = "scaffolds/Cargo.lock";
 
 impl Release {
     /// An earlier release, from what `make freeze` archived. Rendering it gives a project of that release without user changes.
@@ -33,35 +39,59 @@ impl Release {
     pub fn archived(version: &str, archive: &[u8]) -> anyhow::Result<Self> {
         let broken = || anyhow!("the archive of the release {version} in kbr is broken");
         let mut archive = tar::Archive::new(GzDecoder::new(archive));
-        let (mut scaffolds, mut library, mut reference) = (Vec::new(), Vec::new(), String::new());
+        let mut files = Archive::new();
         for entry in archive.entries().with_context(broken)? {
             let mut entry = entry.with_context(broken)?;
             if !entry.header().entry_type().is_file() {
                 continue;
             }
-            let path = entry
-                .path()
-                .with_context(broken)?
-                .to_string_lossy()
-                .into_owned();
+            let path = entry.path().with_context(broken)?;
+            let path = path.to_string_lossy().into_owned();
             let mut text = String::new();
             entry.read_to_string(&mut text).with_context(broken)?;
-            if path == "scaffolds/Cargo.lock" {
-                reference = text;
-            } else if let Some(path) = path.strip_prefix(&format!("scaffolds/{LAYOUT}/")) {
-                scaffolds.push((path.to_owned(), text.into()));
-            } else if let Some(path) = path.strip_prefix("library/") {
-                library.push((path.to_owned(), text));
-            }
+            files.insert(path, text);
         }
+        Self::from_archive(version, files)
+    }
+
+    /// The release whose archive contains `files`.
+    ///
+    /// # Errors
+    /// Cannot happen: the checksums of the library are text.
+    pub(crate) fn from_archive(version: &str, mut files: Archive) -> anyhow::Result<Self> {
+        let lock = files.remove(LOCK).unwrap_or_default();
+        let layout = format!("scaffolds/{LAYOUT}/");
+        let scaffolds = below(&files, &layout)
+            .map(|(path, text)| (path.to_owned(), Cow::Owned(text.to_owned())));
         Ok(Release {
             version: version.to_owned().into(),
             scaffolds: Scaffolds::new(scaffolds),
-            lock: reference.into(),
-            // In 0.1.0 the library is one of the templates.
-            library: library::archived(&library)?,
+            lock: lock.into(),
+            library: library::archived(below(&files, "library/"))?,
         })
     }
+
+    /// What `make freeze` archives of this release.
+    #[cfg(any(test, feature = "faults"))]
+    pub fn archive(&self) -> Archive {
+        let scaffolds = self
+            .scaffolds
+            .files()
+            .map(|(path, text)| (format!("scaffolds/{LAYOUT}/{path}"), text));
+        let library = self.library.iter().filter_map(|(path, text)| {
+            let path = path.strip_prefix("third_party/")?;
+            (!path.ends_with(library::CHECKSUMS)).then(|| (format!("library/{path}"), &**text))
+        });
+        let lock = (LOCK.to_owned(), &*self.lock);
+        let files = scaffolds.chain(library).chain([lock]);
+        files.map(|(path, text)| (path, text.to_owned())).collect()
+    }
+}
+
+/// The files below `folder`, by their paths there.
+fn below<'a>(files: &'a Archive, folder: &'a str) -> impl Iterator<Item = (&'a str, &'a str)> {
+    let files = files.iter();
+    files.filter_map(move |(path, text)| Some((path.strip_prefix(folder)?, text.as_str())))
 }
 
 #[cfg(test)]

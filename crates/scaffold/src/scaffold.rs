@@ -56,6 +56,12 @@ impl Scaffolds {
         }
     }
 
+    /// The files, by those paths.
+    #[cfg(any(test, feature = "faults"))]
+    pub(crate) fn files(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.files.iter().map(|(path, text)| (&**path, &**text))
+    }
+
     /// The sets, for rendering.
     pub fn sets(&self) -> Sets<'_> {
         let mut sets: BTreeMap<&str, Unparsed> = BTreeMap::new();

@@ -3,8 +3,6 @@
 //! Whatever edits TOML reads it here, and edits the text itself, so that comments, line endings and the user's layout stay. A text that
 //! is not valid is read as far as it goes: templates are not valid, and whether a result is valid is checked in the end.
 
-mod items;
-
 use std::borrow::Cow;
 use std::mem;
 use std::ops::Range;
@@ -13,8 +11,6 @@ use toml_parser::parser::{Event, EventKind, RecursionGuard, parse_document};
 use toml_parser::{Source, Span};
 
 use kbr_host::lines::Lines;
-
-pub use items::items;
 
 /// The deepest value that is read, as in the crate `toml`.
 const DEPTH: u32 = 80;

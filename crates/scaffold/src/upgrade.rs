@@ -3,17 +3,14 @@
 //! Three ways: the ancestor is the blueprint of PROJECT by the release that the project comes from, ours is the disk, new is the
 //! blueprint by this kbr.
 
+pub mod changes;
 mod comments;
 mod entries;
 mod file;
 pub mod library;
-mod library_names;
 mod merge;
-mod moves;
-mod named_last;
 pub mod notes;
-mod selector;
-mod span;
+mod renames;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,8 +20,8 @@ use crate::project::{KBR, Project};
 use crate::release::Release;
 use crate::scaffold::Policy;
 
+pub use changes::{CHANGES, Changes, Span};
 pub use merge::marked;
-pub use span::Span;
 
 use file::Resolution;
 
@@ -104,35 +101,23 @@ pub fn paths<'a>(ancestor: &'a Tree, new: &'a Tree) -> BTreeSet<&'a str> {
         .collect()
 }
 
-/// What the upgrade from `ancestor` to `new` does to the files in `disk`: those of both trees, and the project's other Rust files and manifests. The
-/// library is replaced: whether it may be is up to
-/// [`library::edited`].
-pub fn plan(ancestor: &Tree, new: &Tree, disk: &Disk, span: Span) -> Plan {
+/// What the upgrade from `ancestor` to `new` does to the files in `disk`: those of both trees, and the project's other Rust files. The
+/// library is replaced: whether it may be is up to [`library::edited`].
+pub fn plan(ancestor: &Tree, new: &Tree, disk: &Disk, span: Span, changes: &Changes) -> Plan {
     let mut plan = Plan::default();
-    let table = moves::table(span);
     for path in paths(ancestor, new) {
-        if table.iter().any(|it| it.from == path) {
-            continue;
-        }
-        let moved = table.iter().find(|it| it.to == path);
-        // The user's file is still at its old path, unless they moved it themselves.
-        let moved = moved.filter(|it| disk.contains_key(it.from) && !disk.contains_key(path));
-        let old = moved.map_or(path, |it| it.from);
         let sides = Sides {
             path,
-            ancestor: ancestor.get(old),
-            ours: disk.get(old).map(Vec::as_slice),
+            ancestor: ancestor.get(path),
+            ours: disk.get(path).map(Vec::as_slice),
             new: new.get(path),
         };
-        plan.file(&sides, span);
-        if moved.is_some() {
-            plan.moved(old, path, disk);
-        }
+        plan.file(&sides, span, changes);
     }
     let is_planned = |path: &String| ancestor.contains_key(path) || new.contains_key(path);
     let own = disk.iter().filter(|(path, _)| !is_planned(path));
     for (path, content) in own.filter(|(path, _)| !crate::library::has(path)) {
-        plan.own(path, content, span);
+        plan.own(path, content, span, changes);
     }
     plan.dropped.extend(library::added(ancestor, disk).cloned());
     plan.changes.sort_by(|a, b| a.path.cmp(&b.path));
@@ -153,8 +138,8 @@ pub fn merge_file(path: &str, ancestor: &str, ours: Option<&[u8]>, new: &str) ->
         new: Some(&new),
     };
     let mut plan = Plan::default();
-    // No release changed the names of the library.
-    plan.file(&sides, Span { from: KBR, to: KBR });
+    // No release is passed.
+    plan.file(&sides, Span { from: KBR, to: KBR }, &CHANGES);
     plan
 }
 
@@ -168,7 +153,7 @@ struct Sides<'a> {
 }
 
 impl Plan {
-    fn file(&mut self, sides: &Sides, span: Span) {
+    fn file(&mut self, sides: &Sides, span: Span, changes: &Changes) {
         let path = sides.path.to_owned();
         let before = sides.ours.map(<[u8]>::to_vec);
         let mut change = |verb, after: Vec<u8>| {
@@ -180,7 +165,7 @@ impl Plan {
                 after,
             });
         };
-        match file::resolution(sides, span) {
+        match file::resolution(sides, span, changes) {
             Resolution::Same => {}
             Resolution::NotText => self.not_text.push(path),
             Resolution::Keep => change(Verb::Keep, before.clone().unwrap_or_default()),
@@ -213,11 +198,11 @@ impl Plan {
     }
 
     /// A file of the user's, in which names of the library may have changed.
-    fn own(&mut self, path: &str, content: &[u8], span: Span) {
+    fn own(&mut self, path: &str, content: &[u8], span: Span, changes: &Changes) {
         let Ok(text) = str::from_utf8(content) else {
             return;
         };
-        let after = library_names::renewed(path, text, span);
+        let after = renames::renewed(path, text, span, changes);
         if after != text {
             self.changes.push(Change {
                 path: path.to_owned(),
@@ -226,26 +211,6 @@ impl Plan {
                 after: after.into_bytes(),
             });
         }
-    }
-
-    /// The result for a file that moves is a new file, and the old one goes.
-    fn moved(&mut self, old: &str, path: &str, disk: &Disk) {
-        let content = disk.get(old).cloned().unwrap_or_default();
-        match self.changes.iter_mut().find(|change| change.path == path) {
-            Some(change) => change.before = None,
-            None => self.changes.push(Change {
-                path: path.to_owned(),
-                verb: Verb::Create,
-                before: None,
-                after: content.clone(),
-            }),
-        }
-        self.changes.push(Change {
-            path: old.to_owned(),
-            verb: Verb::Remove,
-            before: Some(content),
-            after: Vec::new(),
-        });
     }
 }
 

@@ -7,7 +7,7 @@ use kbr_scaffold::project::{self, Project};
 
 /// A project that has used every command.
 const PROJECT: &str =
-    include_str!("../../../tests/releases/0.1.0/a_project_that_has_seen_every_command/PROJECT");
+    include_str!("../../../tests/golden/a_project_that_has_seen_every_command/out/PROJECT");
 
 #[derive(Parser)]
 struct Line {

@@ -1,4 +1,4 @@
-//! `kbr upgrade --diff 0.1.0..0.2.0`: what changed in the scaffolds between two releases, for this project.
+//! `kbr upgrade --diff 0.3.0..0.4.0`: what changed in the scaffolds between two releases, for this project.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -22,7 +22,7 @@ pub fn run(root: &Path, releases: &str) -> anyhow::Result<ExitCode> {
         let text = format!("expected two releases, not `{releases}`");
         let error = Diagnostic::new(text);
         return Err(error
-            .help("pass two releases: `--diff 0.1.0..0.2.0`")
+            .help("pass two releases: `--diff 0.3.0..0.4.0`")
             .into());
     };
     let project = workdir::load(root)?;

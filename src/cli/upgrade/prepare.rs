@@ -13,7 +13,7 @@ use kbr_scaffold::changes::{self, Change, Locator, Verb};
 use kbr_scaffold::library;
 use kbr_scaffold::project::{self, KBR, PROJECT, Project};
 use kbr_scaffold::upgrade::notes::{self, Note};
-use kbr_scaffold::upgrade::{self, Disk, Plan, Span, Tree};
+use kbr_scaffold::upgrade::{self, Changes, Disk, Plan, Span, Tree};
 
 /// The most Rust that an upgrade reads beside the files of its plan, in bytes.
 const MOST: usize = 256 << 20;
@@ -21,7 +21,7 @@ const MOST: usize = 256 << 20;
 /// An upgrade that is ready to be written.
 #[derive(Debug)]
 pub struct Prepared {
-    /// The project's release: `0.1.0`.
+    /// The project's release: `0.3.0`.
     pub from: String,
     pub plan: Plan,
     /// What is left to the user.
@@ -39,8 +39,9 @@ pub fn prepare(root: &Path, project: &Project) -> anyhow::Result<Prepared> {
     let span = Span { from, to: KBR };
     let (ancestor, mut new) = trees(project, from)?;
     let disk = read(root, &ancestor, &new)?;
-    let notes = left(&ancestor, &mut new, &disk, span);
-    let mut plan = upgrade::plan(&ancestor, &new, &disk, span);
+    let known = embedded::changes(from);
+    let notes = left(&ancestor, &mut new, &disk, span, known);
+    let mut plan = upgrade::plan(&ancestor, &new, &disk, span, known);
     if from != KBR {
         plan.changes.push(record(root)?);
     }
@@ -59,7 +60,8 @@ pub fn prepare(root: &Path, project: &Project) -> anyhow::Result<Prepared> {
 pub fn notes(root: &Path, project: &Project, span: Span) -> anyhow::Result<Vec<Note>> {
     let (ancestor, mut new) = trees(project, span.from)?;
     let disk = read(root, &ancestor, &new)?;
-    Ok(left(&ancestor, &mut new, &disk, span))
+    let known = embedded::changes(span.from);
+    Ok(left(&ancestor, &mut new, &disk, span, known))
 }
 
 /// The project as its release and this one write it.
@@ -69,10 +71,10 @@ fn trees(project: &Project, from: &str) -> anyhow::Result<(Tree, Tree)> {
 }
 
 /// Switches off in `new` what the user's code is not ready for, and notes it with everything else that is left.
-fn left(ancestor: &Tree, new: &mut Tree, disk: &Disk, span: Span) -> Vec<Note> {
+fn left(ancestor: &Tree, new: &mut Tree, disk: &Disk, span: Span, known: &Changes) -> Vec<Note> {
     let sources = notes::sources(disk, ancestor, new);
-    let mut notes = notes::hold(new, &sources, span);
-    notes.extend(notes::left(&sources, span));
+    let mut notes = notes::hold(new, &sources, span, known);
+    notes.extend(notes::left(&sources, span, known));
     notes
 }
 
@@ -119,7 +121,7 @@ fn record(root: &Path) -> anyhow::Result<Change> {
     })
 }
 
-/// The files of both trees, and the project's other Rust files and manifests: the user's, and those in the folder of the library.
+/// The files of both trees, and the project's other Rust files: the user's, and those in the folder of the library.
 fn read(root: &Path, ancestor: &Tree, new: &Tree) -> anyhow::Result<Disk> {
     let root = &changes::real(root).with_context(|| format!("cannot read `{}`", root.display()))?;
     let locator = Locator::new(root);
@@ -130,7 +132,7 @@ fn read(root: &Path, ancestor: &Tree, new: &Tree) -> anyhow::Result<Disk> {
         }
     }
     let mut left = MOST;
-    for file in sources::code(root) {
+    for file in sources::rust(root) {
         let path = file
             .strip_prefix(root)
             .unwrap_or(&file)

@@ -4,7 +4,7 @@ use super::*;
 use crate::{checkout, project};
 
 const PROJECT: &str =
-    include_str!("../../../../tests/releases/0.1.0/a_project_that_has_seen_every_command/PROJECT");
+    include_str!("../../../../tests/golden/a_project_that_has_seen_every_command/out/PROJECT");
 
 fn lines(once: bool, text: &str) -> Part {
     Part::Lines {

@@ -13,7 +13,6 @@ fn check(version: Option<&str>, expected: &str) {
 #[test]
 fn a_missing_old_or_unreadable_library_is_an_error() {
     check(None, "`third_party/kbr-manager/Cargo.toml` is missing");
-    check(Some("\"0.1.0\""), "the project has kbr-manager 0.1.0");
     check(Some("\"0.2.99\""), "the project has kbr-manager 0.2.99");
     for unreadable in ["\"\"", "\"1.0\"", "\"a.b.c\"", "1", "]"] {
         let expected = "cannot read the version in `third_party/kbr-manager/Cargo.toml`";
@@ -33,21 +32,12 @@ fn a_file_belongs_to_the_folder_of_its_package() {
     for (path, folder) in [
         ("third_party/kbr-manager/src/lib.rs", Some(FOLDERS[0])),
         ("third_party/kbr-testing/src/lib.rs", Some(FOLDERS[1])),
-        ("manager/src/lib.rs", Some(OLD_FOLDER)),
+        ("manager/src/lib.rs", None),
         ("third_party/kbr-managers/src/lib.rs", None),
         ("third_party/rustfmt.toml", None),
     ] {
         assert_eq!(folder_of(path), folder, "{path}");
     }
-}
-
-#[test]
-fn the_archived_library_of_0_2_0_is_one_package() {
-    let files = [("src/lib.rs".to_owned(), String::new())];
-    let files = archived(&files).unwrap();
-    let paths: Vec<&str> = files.iter().map(|(path, _)| path.as_str()).collect();
-    let expected = ["src/lib.rs", CHECKSUMS].map(|path| format!("{FOLDER}/{path}"));
-    assert_eq!(paths, expected);
 }
 
 #[test]

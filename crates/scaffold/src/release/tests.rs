@@ -5,7 +5,7 @@ use super::*;
 use crate::blueprint::Blueprint;
 use crate::checkout;
 use crate::edited::sha256;
-use crate::project;
+use crate::project::{self, KBR, Project};
 
 /// The checksums that `sha256sum` wrote, by path.
 fn recorded(text: &str) -> BTreeMap<String, String> {
@@ -15,9 +15,8 @@ fn recorded(text: &str) -> BTreeMap<String, String> {
         .collect()
 }
 
-fn rendered(release: &Release, text: &str) -> BTreeMap<String, String> {
-    let project = project::parse(text).unwrap();
-    let blueprint = Blueprint::new(&project, release).unwrap();
+fn rendered(release: &Release, project: &Project) -> BTreeMap<String, String> {
+    let blueprint = Blueprint::new(project, release).unwrap();
     let files = blueprint.files().map(|(path, file)| {
         let text = file.text(path).unwrap();
         (path.to_owned(), sha256(text.as_bytes()))
@@ -37,7 +36,7 @@ fn every_archived_release_reproduces_its_golden_projects() {
         for case in cases {
             let read = |name: &str| fs::read_to_string(case.join(name)).unwrap();
             let (found, expected) = (
-                rendered(&release, &read("PROJECT")),
+                rendered(&release, &project::parse(&read("PROJECT")).unwrap()),
                 recorded(&read("files.sha256")),
             );
             let differing: Vec<_> = expected
@@ -52,5 +51,14 @@ fn every_archived_release_reproduces_its_golden_projects() {
                 case.display()
             );
         }
+    }
+}
+
+#[test]
+fn an_archive_of_this_release_renders_the_same_projects() {
+    let current = checkout::current();
+    let archived = Release::from_archive(KBR, current.archive()).unwrap();
+    for project in checkout::golden() {
+        assert!(rendered(&archived, &project) == rendered(&current, &project));
     }
 }

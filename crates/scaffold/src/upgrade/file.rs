@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::merge::{self, Hunk};
-use super::{Sides, Span, comments, entries, library_names, selector};
+use super::{Changes, Sides, Span, comments, entries, renames};
 use crate::edited::is_generated;
 use crate::library;
 use crate::rust::is_rust;
@@ -38,7 +38,7 @@ pub enum Resolution {
 }
 
 /// The result for the file at `sides.path`.
-pub fn resolution(sides: &Sides, span: Span) -> Resolution {
+pub fn resolution(sides: &Sides, span: Span, changes: &Changes) -> Resolution {
     let Some(ours) = sides.ours else {
         return match (sides.ancestor, sides.new) {
             (Some(_), Some(_)) if !library::has(sides.path) => Resolution::StaysDeleted,
@@ -67,10 +67,8 @@ pub fn resolution(sides: &Sides, span: Span) -> Resolution {
         return Resolution::Write(text.ending.apply(&new.text));
     }
     let ancestor = sides.ancestor.map_or("", |ancestor| &ancestor.text);
-    let [ancestor, ours] = [ancestor, &text.text].map(|it| {
-        let renewed = selector::renewed(it, ancestor, &new.text);
-        library_names::renewed(sides.path, &renewed, span)
-    });
+    let [ancestor, ours] =
+        [ancestor, &text.text].map(|it| renames::renewed(sides.path, it, span, changes));
     if ancestor == new.text && ours == text.text {
         return Resolution::Same;
     }

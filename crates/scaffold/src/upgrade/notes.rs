@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Disk, Span, Tree, named_last};
+use super::{Changes, Disk, Span, Tree};
 use crate::library;
 use crate::rust::comments::lex;
 use crate::rust::is_rust;
@@ -41,83 +41,21 @@ pub struct Note {
     pub text: String,
 }
 
-/// A change of the library that the compiler rejects, or that nothing reports.
-struct LibraryChange {
-    /// The release that made it.
-    release: &'static str,
-    /// Text of the code that it affects.
-    pattern: &'static str,
-    /// A name that the file must contain, too.
-    with: &'static str,
-    note: &'static str,
-}
-
-/// A change of behaviour that stays switched off in a project whose code depends on the behaviour before.
-struct Hold {
-    /// The release that made it.
-    release: &'static str,
-    /// The path of what the code depends on.
-    path: &'static str,
-    /// The files with the switch.
-    paths: &'static [&'static str],
-    /// The texts of the switch: off, and as the release has it.
-    switch: &'static [(&'static str, &'static str)],
-    note: &'static str,
-}
-
-const CHANGES: &[LibraryChange] = &[
-    LibraryChange {
-        release: "0.2.0",
-        pattern: ".wake(",
-        with: "Trigger",
-        note: "`Trigger::wake` is now `Trigger::enqueue`",
-    },
-    LibraryChange {
-        release: "0.2.0",
-        pattern: ".wake_all(",
-        with: "Trigger",
-        note: "`Trigger::wake_all` is now `Trigger::enqueue_all`",
-    },
-    LibraryChange {
-        release: "0.2.0",
-        pattern: ".all(\"",
-        with: "FakeApi",
-        note: "`FakeApi::all` is now `FakeApi::all_json`; `all::<Kind>()` returns typed objects",
-    },
-    LibraryChange {
-        release: "0.3.0",
-        pattern: "..Options::default()",
-        with: "manager",
-        note: "`Options` is `#[non_exhaustive]`: change the fields of `Options::default()` instead",
-    },
-];
-
-const HOLDS: &[Hold] = &[Hold {
-    release: "0.2.0",
-    path: "k8s_openapi::api::apps",
-    paths: &["Cargo.toml", ".cargo/config.toml"],
-    switch: &[("v1_36", "v1_37"), ("\"1.36\"", "\"1.37\"")],
-    note: "the project keeps the types of Kubernetes 1.36. In 1.37, `spec` of a Deployment, StatefulSet or DaemonSet is not an `Option`: to switch, write `v1_37` here and 1.37 in `.cargo/config.toml`, and remove `Some(…)` around these fields",
-}];
-
 /// Switches off, in the new release's files, the changes of behaviour that the user's code is not ready for.
-pub fn hold(new: &mut Tree, sources: &Sources, span: Span) -> Vec<Note> {
+pub fn hold(new: &mut Tree, sources: &Sources, span: Span, changes: &Changes) -> Vec<Note> {
     let mut notes = Vec::new();
-    let holds = HOLDS.iter().filter(|hold| span.includes(hold.release));
-    for hold in holds {
-        if !sources.values().any(|text| names(text, hold.path)) {
-            continue;
-        }
-        for path in hold.paths {
+    let held = changes.held.iter().filter(|it| span.includes(it.release));
+    for held in held.filter(|it| sources.values().any(|text| names(text, it.path))) {
+        for path in held.files {
             if let Some(file) = new.get_mut(*path) {
-                for (off, on) in hold.switch {
+                for (off, on) in held.switch {
                     file.text = file.text.replace(on, off);
                 }
             }
         }
         notes.push(Note {
-            place: hold.paths.first().map_or("", |path| path).to_owned(),
-            text: hold.note.to_owned(),
+            place: held.files.first().map_or("", |path| path).to_owned(),
+            text: held.note.to_owned(),
         });
     }
     notes
@@ -142,25 +80,17 @@ fn names(text: &str, path: &str) -> bool {
 }
 
 /// The lines of the user's code that a change of the library affects, sorted by path.
-pub fn left(sources: &Sources, span: Span) -> Vec<Note> {
+pub fn left(sources: &Sources, span: Span, changes: &Changes) -> Vec<Note> {
     let mut notes = Vec::new();
     for (path, text) in sources {
         for (number, line) in (1..).zip(text.lines()) {
-            let changes = CHANGES
-                .iter()
-                .filter(|change| span.includes(change.release));
-            let hits = changes
-                .filter(|change| line.contains(change.pattern) && text.contains(change.with));
-            notes.extend(hits.map(|change| Note {
+            let passed = changes.noted.iter().filter(|it| span.includes(it.release));
+            let hits = passed.filter(|it| line.contains(it.pattern) && text.contains(it.with));
+            notes.extend(hits.map(|it| Note {
                 place: format!("{path}:{number}"),
-                text: change.note.to_owned(),
+                text: it.note.to_owned(),
             }));
         }
-        let lines = named_last::lines(text, span).into_iter();
-        notes.extend(lines.map(|(number, text)| Note {
-            place: format!("{path}:{number}"),
-            text,
-        }));
     }
     notes
 }
@@ -168,8 +98,14 @@ pub fn left(sources: &Sources, span: Span) -> Vec<Note> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::predecessor::{CHANGES, SPAN, VERSION};
     use crate::scaffold::Policy;
     use crate::upgrade::Pristine;
+
+    const EARLIER: Span = Span {
+        from: "0.0.1",
+        to: VERSION,
+    };
 
     #[test]
     fn a_changed_name_is_noted_at_its_line() {
@@ -177,61 +113,54 @@ mod tests {
             "src/a.rs".to_owned(),
             "use manager::Trigger;\ntrigger.wake(key);\n".to_owned(),
         )]);
-        let notes = left(
-            &sources,
-            Span {
-                from: "0.1.0",
-                to: "0.2.0",
-            },
-        );
         assert_eq!(
-            notes,
+            left(&sources, SPAN, &CHANGES),
             [Note {
                 place: "src/a.rs:2".to_owned(),
                 text: "`Trigger::wake` is now `Trigger::enqueue`".to_owned()
             }]
         );
-        assert_eq!(
-            left(
-                &sources,
-                Span {
-                    from: "0.2.0",
-                    to: "0.3.0",
-                }
-            ),
-            []
-        );
+        assert_eq!(left(&sources, EARLIER, &CHANGES), []);
+        let another = Sources::from([("src/a.rs".to_owned(), "bird.wake(key);\n".to_owned())]);
+        assert_eq!(left(&another, SPAN, &CHANGES), []);
     }
 
     #[test]
     fn a_change_of_behaviour_stays_off_only_for_code_that_depends_on_it() {
-        let text = "k8s-openapi = { features = [\"v1_37\"] }\n".to_owned();
+        let path = "config/manager/manager.yaml";
+        let text = "terminationGracePeriodSeconds: 45\n".to_owned();
         let policy = Policy::Owned;
-        let tree = Tree::from([("Cargo.toml".to_owned(), Pristine { policy, text })]);
-        let span = Span {
-            from: "0.1.0",
-            to: "0.2.0",
+        let tree = Tree::from([(path.to_owned(), Pristine { policy, text })]);
+        let hold = |code: &str, span| {
+            let mut new = tree.clone();
+            let sources = Sources::from([("src/a.rs".to_owned(), code.to_owned())]);
+            let notes = super::hold(&mut new, &sources, span, &CHANGES);
+            (notes, new[path].text.clone())
         };
-        let mut new = tree.clone();
-        assert_eq!(hold(&mut new, &Sources::new(), span), []);
-        assert_eq!(new, tree);
+        let off = "terminationGracePeriodSeconds: 30\n";
         for code in [
             "use k8s_openapi::api::apps::v1::Deployment;",
             "use k8s_openapi::api::{apps::v1::Deployment, core::v1::Service};",
             "use k8s_openapi::api as kubernetes;\nfn a(_: kubernetes::apps::v1::Deployment) {}",
             "fn a(_: k8s_openapi::api::apps::v1::Deployment) {}",
         ] {
-            let mut new = tree.clone();
-            let sources = Sources::from([("src/a.rs".to_owned(), code.to_owned())]);
-            assert_eq!(hold(&mut new, &sources, span).len(), 1, "{code}");
-            assert!(new["Cargo.toml"].text.contains("v1_36"));
+            let (notes, text) = hold(code, SPAN);
+            assert_eq!(
+                (notes[0].place.as_str(), text.as_str()),
+                (path, off),
+                "{code}"
+            );
+            assert_eq!(hold(code, EARLIER), (Vec::new(), tree[path].text.clone()));
         }
         for code in [
             "use k8s_openapi::api::core::v1::Pod;",
             "// k8s_openapi::api::apps\n",
         ] {
-            let sources = Sources::from([("src/a.rs".to_owned(), code.to_owned())]);
-            assert_eq!(hold(&mut new, &sources, span), [], "{code}");
+            assert_eq!(
+                hold(code, SPAN),
+                (Vec::new(), tree[path].text.clone()),
+                "{code}"
+            );
         }
     }
 }

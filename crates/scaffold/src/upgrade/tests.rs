@@ -1,12 +1,8 @@
 mod random;
 
 use super::*;
-use crate::{checkout, project};
-
-const SPAN: Span = Span {
-    from: "0.1.0",
-    to: "0.2.0",
-};
+use crate::checkout;
+use crate::predecessor::{self, SPAN};
 
 fn pristine(policy: Policy, text: &str) -> Pristine {
     Pristine {
@@ -25,7 +21,12 @@ fn of(path: &str, policy: Policy, [ancestor, ours, new]: [&str; 3]) -> Plan {
         "-" => Disk::new(),
         text => Disk::from([(path.to_owned(), text.as_bytes().to_vec())]),
     };
-    plan(&tree(ancestor), &tree(new), &disk, SPAN)
+    upgraded(&tree(ancestor), &tree(new), &disk)
+}
+
+/// The plan of the upgrade from the predecessor to this release.
+fn upgraded(ancestor: &Tree, new: &Tree, disk: &Disk) -> Plan {
+    plan(ancestor, new, disk, SPAN, &predecessor::CHANGES)
 }
 
 /// Checks the verb and the text afterwards; `None` for a file that is not among the changes.
@@ -73,11 +74,13 @@ fn an_edited_file_that_the_release_drops_stays() {
 
 #[test]
 fn a_file_that_both_added_is_a_conflict_with_both_texts() {
-    let expected = "<<<<<<< yours\nmine\n||||||| kbr 0.1.0\n=======\nb\n>>>>>>> kbr 0.2.0\n";
+    let Span { from, to } = SPAN;
+    let expected =
+        format!("<<<<<<< yours\nmine\n||||||| kbr {from}\n=======\nb\n>>>>>>> kbr {to}\n");
     check(
         "AGENTS.md",
         ["-", "mine\n", "b\n"],
-        Some((Verb::Conflict, expected)),
+        Some((Verb::Conflict, &expected)),
     );
     let plan = of("AGENTS.md", Policy::Owned, ["-", "mine\n", "b\n"]);
     assert_eq!(
@@ -122,7 +125,7 @@ fn a_file_that_is_not_text_is_kept() {
     let path = "Makefile".to_owned();
     let tree = |text| Tree::from([(path.clone(), pristine(Policy::Owned, text))]);
     let disk = Disk::from([(path.clone(), vec![0xff])]);
-    let plan = plan(&tree("a\n"), &tree("b\n"), &disk, SPAN);
+    let plan = upgraded(&tree("a\n"), &tree("b\n"), &disk);
     assert!(plan.changes.is_empty());
     assert_eq!(plan.not_text, ["Makefile"]);
 }
@@ -172,23 +175,8 @@ fn a_merge_that_would_break_rust_is_not_made() {
 }
 
 #[test]
-fn a_moved_file_takes_its_edits_along() {
-    // No release has moved a file yet, so the table is empty.
-    assert!(moves::table(SPAN).is_empty());
-    let mut plan = Plan::default();
-    let disk = Disk::from([("old".to_owned(), b"mine\n".to_vec())]);
-    plan.moved("old", "new", &disk);
-    let verbs: Vec<_> = plan
-        .changes
-        .iter()
-        .map(|it| (it.verb, it.path.as_str()))
-        .collect();
-    assert_eq!(verbs, [(Verb::Create, "new"), (Verb::Remove, "old")]);
-}
-
-#[test]
 fn an_edited_library_is_noticed() {
-    let path = "manager/src/lib.rs";
+    let path = "third_party/kbr-manager/src/lib.rs";
     let tree = Tree::from([(path.to_owned(), pristine(Policy::Owned, "a\n"))]);
     let disk = |text: &str| Disk::from([(path.to_owned(), text.as_bytes().to_vec())]);
     assert_eq!(library::edited(&tree, &disk("a\r\n")), []);
@@ -197,30 +185,16 @@ fn an_edited_library_is_noticed() {
     assert!(edited[0].1.contains("-a\n+b\n"), "{edited:?}");
 }
 
-/// The golden projects of a release.
-fn golden(release: &str) -> Vec<Project> {
-    let folder = checkout::root().join("tests/releases").join(release);
-    let cases = std::fs::read_dir(folder).unwrap();
-    let mut paths: Vec<_> = cases.map(|case| case.unwrap().path()).collect();
-    paths.sort();
-    let texts = paths
-        .iter()
-        .map(|path| std::fs::read_to_string(path.join("PROJECT")).unwrap());
-    texts.map(|text| project::parse(&text).unwrap()).collect()
-}
-
-/// Each golden project of each earlier release, and what this release makes of it.
-fn trees() -> Vec<(Span<'static>, Tree, Tree)> {
+/// Each golden project as the predecessor and as this release write it.
+fn trees() -> Vec<(Tree, Tree)> {
     let current = checkout::current();
-    let mut trees = Vec::new();
-    for (from, old) in checkout::earlier() {
-        for project in golden(from) {
-            let [ancestor, new] = [&old, &current].map(|of| tree(&project, of).unwrap());
-            let to = project::KBR;
-            trees.push((Span { from, to }, ancestor, new));
-        }
-    }
-    trees
+    let before = predecessor::of(&current);
+    let projects = checkout::golden().into_iter();
+    let pair = |project| [&before, &current].map(|of| tree(&project, of).unwrap());
+    projects
+        .map(pair)
+        .map(|[ancestor, new]| (ancestor, new))
+        .collect()
 }
 
 #[test]
@@ -231,36 +205,16 @@ fn a_project_without_edits_becomes_a_fresh_one() {
             .map(|(path, file)| (path.clone(), file.text.clone().into_bytes()));
         files.collect::<Disk>()
     };
-    for (span, ancestor, new) in trees() {
+    for (ancestor, new) in trees() {
         let mut disk = files(&ancestor);
-        let plan = plan(&ancestor, &new, &disk, span);
+        let plan = upgraded(&ancestor, &new, &disk);
+        let verbs = plan.changes.iter().map(|change| change.verb);
+        let verbs: BTreeSet<_> = verbs.map(|verb| format!("{verb:?}")).collect();
+        assert!(verbs.into_iter().eq(["Create", "Remove", "Update"]));
         apply(&plan, &mut disk);
-        assert!(disk == files(&new), "{span:?}: {}", new["PROJECT"].text);
+        assert!(disk == files(&new), "{:?}", new.keys());
         assert_eq!((plan.conflicts.len(), plan.unmerged.len()), (0, 0));
     }
-}
-
-#[test]
-fn webhooks_of_edited_projects_skip_the_operators_namespace_by_its_name() {
-    let mut renewed = 0;
-    for (span, ancestor, new) in trees() {
-        let label = "{\"key\":\"app.kubernetes.io/name\",";
-        let selects = |file: &Pristine| file.text.contains(label);
-        // Each line around the selector is the user's, and so is another argument of the marker.
-        let edited = |text: &str| text.replace('\n', " // mine\n").replace("=Fail", "=Ignore");
-        let files = ancestor.iter().filter(|(_, file)| selects(file));
-        let mut disk: Disk = files
-            .map(|(path, file)| (path.clone(), edited(&file.text).into_bytes()))
-            .collect();
-        let count = disk.len();
-        apply(&plan(&ancestor, &new, &disk, span), &mut disk);
-        let name = "{\"key\":\"kubernetes.io/metadata.name\",\"operator\":\"NotIn\",\"values\":[\"captains-system\"]}";
-        let texts = disk.values().map(|text| String::from_utf8_lossy(text));
-        let done = texts.filter(|text| text.contains(name) && !text.contains(label));
-        assert!(done.count() >= count, "{span:?}");
-        renewed += count;
-    }
-    assert!(renewed > 2, "{renewed}");
 }
 
 /// Makes the changes of `plan`.
@@ -280,21 +234,19 @@ fn apply(plan: &Plan, disk: &mut Disk) {
 }
 
 #[test]
-fn the_manifest_of_another_crate_depends_on_the_crate_for_tests() {
-    let span = Span {
-        from: "0.2.0",
-        to: "0.3.0",
+fn a_name_that_changed_is_changed_wherever_the_user_writes_it() {
+    let path = "src/webhooks/crew_v1_captain.rs";
+    let rejects = |name: &str| {
+        format!("use manager::webhook;\n\nfn a() -> Result<(), webhook::{name}> {{}}\n")
     };
-    let text = "[dev-dependencies]\nmanager = { workspace = true, features = [\"testing\"] }\n";
-    let disk = Disk::from([("tools/Cargo.toml".to_owned(), text.as_bytes().to_vec())]);
-    let plan = plan(&Tree::new(), &Tree::new(), &disk, span);
-    let [change] = &plan.changes[..] else {
-        panic!("{plan:?}");
-    };
-    assert_eq!(change.verb, Verb::Merge);
-    let after = String::from_utf8_lossy(&change.after);
-    assert!(
-        after.contains("kbr-testing = { workspace = true }"),
-        "{after}"
-    );
+    let (before, now) = (rejects("Refusal"), rejects("Rejection"));
+    let edited = |text: &str| text.to_owned() + "\nfn mine() -> webhook::Refusal {}\n";
+    let expected = edited(&before).replace("Refusal", "Rejection");
+    // In a file of kbr's, which has no other change, and in one of the user's own.
+    for versions in [
+        [&*before, &edited(&before), &now],
+        ["-", &edited(&before), "-"],
+    ] {
+        check(path, versions, Some((Verb::Merge, &expected)));
+    }
 }

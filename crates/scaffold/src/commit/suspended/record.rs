@@ -23,9 +23,9 @@ const FORMAT: u32 = 1;
 #[serde(deny_unknown_fields)]
 pub struct Suspended {
     format: u32,
-    /// The release that the project came from: `0.1.0`.
+    /// The release that the project came from: `0.3.0`.
     pub from: String,
-    /// The release of the upgrade: `0.2.0`.
+    /// The release of the upgrade: `0.4.0`.
     pub to: String,
     /// The files with conflict markers.
     pub unresolved: Vec<String>,

@@ -1,4 +1,5 @@
-//! Random edits of projects of each earlier release: an upgrade loses no line of the user, and merges as git does.
+//! Random edits of projects of a release before this one, which differs from it at random, too: an upgrade loses no line of the user, and
+//! merges as git does.
 //!
 //! `KBR_UPGRADES` sets the number of edited projects (200), `KBR_SEED` the first seed (1).
 
@@ -30,20 +31,7 @@ fn number(name: &str, default: u64) -> u64 {
 
 /// Edits a text of a user, who has their own words for everything.
 fn edit(random: &mut Random, path: &str, text: &str) -> String {
-    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
-    for _ in 0..=random.below(4) {
-        let at = random.below(lines.len());
-        let own = format!("{} mine {}", sign(path), random.below(1_000_000));
-        match random.below(5) {
-            0 if !lines.is_empty() => lines[at] = own,
-            1 if !lines.is_empty() => drop(lines.remove(at)),
-            2 if !lines.is_empty() => lines[at].extend([" ", &own]),
-            3 => lines
-                .splice(at..at, [own.clone(), String::new(), own])
-                .for_each(drop),
-            _ => lines.insert(at, own),
-        }
-    }
+    let mut lines = edited(random, path, text, "mine");
     // Another formatter, or an editor on Windows.
     match random.below(12) {
         0 => lines
@@ -55,6 +43,25 @@ fn edit(random: &mut Random, path: &str, text: &str) -> String {
     }
     let end = if random.below(10) == 0 { "" } else { "\n" };
     lines.join("\n") + end
+}
+
+/// The lines of a text that `whose` has edited.
+fn edited(random: &mut Random, path: &str, text: &str, whose: &str) -> Vec<String> {
+    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    for _ in 0..=random.below(4) {
+        let at = random.below(lines.len());
+        let own = format!("{} {whose} {}", sign(path), random.below(1_000_000));
+        match random.below(5) {
+            0 if !lines.is_empty() => lines[at] = own,
+            1 if !lines.is_empty() => drop(lines.remove(at)),
+            2 if !lines.is_empty() => lines[at].extend([" ", &own]),
+            3 => lines
+                .splice(at..at, [own.clone(), String::new(), own])
+                .for_each(drop),
+            _ => lines.insert(at, own),
+        }
+    }
+    lines
 }
 
 fn sign(path: &str) -> &'static str {
@@ -88,15 +95,19 @@ fn random_edits_lose_no_line_and_merge_as_git_does() {
     let (mut compared, mut verbs) = ([0; 5], BTreeMap::<_, usize>::new());
     for seed in first..first + upgrades {
         let mut random = Random(seed);
-        let (span, ancestor, new) = &trees[random.below(trees.len())];
+        let (mut ancestor, new) = trees[random.below(trees.len())].clone();
+        for file in 0..ancestor.len() {
+            if random.below(3) == 0 {
+                let (path, file) = ancestor.iter_mut().nth(file).unwrap();
+                file.text = edited(&mut random, path, &file.text, "theirs").join("\n") + "\n";
+            }
+        }
+        let (ancestor, new) = (&ancestor, &new);
         let mut disk: Disk = ancestor
             .iter()
             .map(|(path, file)| (path.clone(), file.text.clone().into_bytes()))
             .collect();
-        let own: Vec<&String> = ancestor
-            .keys()
-            .filter(|path| !crate::library::has(path))
-            .collect();
+        let own: Vec<&String> = ancestor.keys().collect();
         for _ in 0..=random.below(6) {
             let path = own[random.below(own.len())];
             match random.below(10) {
@@ -112,9 +123,9 @@ fn random_edits_lose_no_line_and_merge_as_git_does() {
             }
         }
         let before = disk.clone();
-        let plan = plan(ancestor, new, &disk, *span);
+        let plan = upgraded(ancestor, new, &disk);
         apply(&plan, &mut disk);
-        check_kept(seed, *span, ancestor, &before, &disk);
+        check_kept(seed, ancestor, &before, &disk);
         for change in &plan.changes {
             *verbs.entry(format!("{:?}", change.verb)).or_default() += 1;
             let sides = (
@@ -125,7 +136,7 @@ fn random_edits_lose_no_line_and_merge_as_git_does() {
             if let (Some(ancestor), Some(ours), Some(new)) = sides
                 && [Verb::Merge, Verb::Conflict].contains(&change.verb)
             {
-                let git = git(folder.path(), *span, [&ancestor.text, &new.text], ours);
+                let git = git(folder.path(), [&ancestor.text, &new.text], ours);
                 let outcome = compare(change, &plan, git);
                 compared[outcome] += 1;
             }
@@ -139,12 +150,14 @@ fn random_edits_lose_no_line_and_merge_as_git_does() {
 }
 
 /// Each line of the user is still there, in its file or where the user moved it.
-fn check_kept(seed: u64, span: Span, ancestor: &Tree, before: &Disk, after: &Disk) {
+fn check_kept(seed: u64, ancestor: &Tree, before: &Disk, after: &Disk) {
+    let renewed =
+        |path: &str, text: &str| renames::renewed(path, text, SPAN, &predecessor::CHANGES);
     for (path, content) in before {
         // With the names of the library that the upgrade changes in the user's code, too.
-        let text = library_names::renewed(path, &String::from_utf8_lossy(content), span);
+        let text = renewed(path, &String::from_utf8_lossy(content));
         let pristine = ancestor.get(path).map_or("", |file| &file.text);
-        let pristine = library_names::renewed(path, pristine, span);
+        let pristine = renewed(path, pristine);
         let own = added(&text, &pristine);
         if own.is_empty() {
             continue;
@@ -153,7 +166,7 @@ fn check_kept(seed: u64, span: Span, ancestor: &Tree, before: &Disk, after: &Dis
             .get(path)
             .map(|content| String::from_utf8_lossy(content).into_owned());
         let result = result.unwrap_or_default();
-        let result = library_names::renewed(path, &result, span);
+        let result = renewed(path, &result);
         let kept = added(&result, "");
         for (line, number) in own {
             let found = kept.get(line).copied().unwrap_or_default();
@@ -166,12 +179,7 @@ fn check_kept(seed: u64, span: Span, ancestor: &Tree, before: &Disk, after: &Dis
 }
 
 /// The merge of git, and whether it is without conflicts.
-fn git(
-    folder: &std::path::Path,
-    span: Span,
-    [ancestor, new]: [&str; 2],
-    ours: &[u8],
-) -> (bool, String) {
+fn git(folder: &std::path::Path, [ancestor, new]: [&str; 2], ours: &[u8]) -> (bool, String) {
     let is_windows = ours.windows(2).any(|pair| pair == b"\r\n");
     let ours = if is_windows {
         String::from_utf8_lossy(ours)
@@ -187,7 +195,7 @@ fn git(
     ] {
         fs::write(folder.join(name), content).unwrap();
     }
-    let (from, to) = (format!("kbr {}", span.from), format!("kbr {}", span.to));
+    let (from, to) = (format!("kbr {}", SPAN.from), format!("kbr {}", SPAN.to));
     let arguments = [
         "merge-file",
         "-p",

@@ -1,46 +1,20 @@
-//! Names of the library that a release changed, and that an upgrade changes in the user's code as well.
+//! Names of the library that a release changed, which an upgrade changes in the user's Rust as well.
 
-mod manifest;
-mod replace;
-mod testing;
-
-use super::Span;
+use super::changes::{Changes, Renamed, Span};
 use crate::rust::comments::lex;
 use crate::rust::is_rust;
 use crate::rust::uses;
-use replace::with_new_name;
 
-/// A public name in a module of the library that has another name from one release on.
-struct Renamed {
-    /// The first release with the new name.
-    release: &'static str,
-    /// The module: `webhook`.
-    module: &'static str,
-    from: &'static str,
-    to: &'static str,
-}
-
-const RENAMED: &[Renamed] = &[Renamed {
-    release: "0.2.0",
-    module: "webhook",
-    from: "Refusal",
-    to: "Rejection",
-}];
-
-/// The Rust file or the manifest at `path` with the new names; any other file as it is.
-pub fn renewed(path: &str, text: &str, span: Span) -> String {
-    if manifest::is(path) {
-        return manifest::with_crate(text, span);
-    }
-    let mut text = text.to_owned();
+/// The Rust file at `path` with the new names; any other file as it is.
+pub fn renewed(path: &str, text: &str, span: Span, changes: &Changes) -> String {
     if !is_rust(path) {
-        return text;
+        return text.to_owned();
     }
-    let is_part = |renamed: &&Renamed| span.includes(renamed.release);
-    for renamed in RENAMED.iter().filter(is_part) {
-        text = replaced(&text, renamed);
-    }
-    testing::as_crate(&text, span)
+    let renamed = changes
+        .renamed
+        .iter()
+        .filter(|it| span.includes(it.release));
+    renamed.fold(text.to_owned(), |text, renamed| replaced(&text, renamed))
 }
 
 /// Replaces the name behind the module, if the file imports the module of the library, and in imports, which keep the old name for the
@@ -74,17 +48,39 @@ fn replaced(text: &str, renamed: &Renamed) -> String {
     text
 }
 
+/// Replaces `from` where it stands alone. An import of it keeps the `alias`.
+fn with_new_name(text: &str, from: &str, to: &str, alias: &str) -> String {
+    let is_name = |c: char| c.is_alphanumeric() || c == '_' || c == ':';
+    let mut result = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(from) {
+        let (before, after) = (&rest[..at], &rest[at + from.len()..]);
+        result += before;
+        if before.ends_with(is_name) && !(alias.is_empty() && before.ends_with(':'))
+            || after.starts_with(|c: char| is_name(c) && c != ':')
+        {
+            result += from;
+        } else {
+            result += to;
+            let line = result.rsplit('\n').next().unwrap_or_default().trim_start();
+            let is_import = line.starts_with("use ") || line.contains(" use ");
+            if is_import && after.starts_with(';') && !alias.is_empty() {
+                result += " as ";
+                result += alias;
+            }
+        }
+        rest = after;
+    }
+    result + rest
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const SPAN: Span = Span {
-        from: "0.1.0",
-        to: "0.2.0",
-    };
+    use crate::predecessor::{CHANGES, SPAN, VERSION};
 
     fn check(text: &str, expected: &str) {
-        assert_eq!(renewed("src/a.rs", text, SPAN), expected);
+        assert_eq!(renewed("src/a.rs", text, SPAN, &CHANGES), expected);
     }
 
     #[test]
@@ -121,11 +117,11 @@ mod tests {
             check(text, text);
         }
         let text = "use manager::webhook;\nwebhook::Refusal\n";
-        assert_eq!(renewed("README.md", text, SPAN), text);
-        let later = Span {
-            from: "0.2.0",
-            to: "0.3.0",
+        assert_eq!(renewed("README.md", text, SPAN, &CHANGES), text);
+        let earlier = Span {
+            from: "0.0.1",
+            to: VERSION,
         };
-        assert_eq!(renewed("src/a.rs", text, later), text);
+        assert_eq!(renewed("src/a.rs", text, earlier, &CHANGES), text);
     }
 }
