@@ -12,7 +12,7 @@ use std::{
 use support::{KBR, write};
 
 const PROJECT: &str =
-    "layout = \"v1\"\nkbr = \"0.1.0\"\nname = \"captains\"\ndomain = \"example.com\"\n";
+    "layout = \"v1\"\nkbr = \"0.3.0\"\nname = \"captains\"\ndomain = \"example.com\"\n";
 
 /// A project without kinds, with `source` in its code and the generated manifests.
 fn project(name: &str, source: &str) -> std::path::PathBuf {

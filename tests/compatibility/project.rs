@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use crate::support::{self, KBR, write};
 
 const PROJECT: &str =
-    "layout = \"v1\"\nkbr = \"0.1.0\"\nname = \"fleet\"\ndomain = \"example.com\"\n";
+    "layout = \"v1\"\nkbr = \"0.3.0\"\nname = \"fleet\"\ndomain = \"example.com\"\n";
 const CRD: &str = "config/crd/bases/crew.example.com_ships.yaml";
 
 /// The types of the project, which `definition` describes.
@@ -70,7 +70,7 @@ impl Project {
             ),
             ("src/main.rs", "fn main() {}\n"),
             ("api/Cargo.toml", &package("fleet-api")),
-            ("api/src/bin/crdgen.rs", generator),
+            ("api/src/bin/fleet-crdgen.rs", generator),
             ("api/src/ship.rs", TYPES),
             (CRD, &generated),
         ] {

@@ -92,7 +92,7 @@ fn the_next_run_cleans_up_after_a_killed_run_and_leaves_a_running_one_alone() {
 }
 
 const PROJECT: &str =
-    "layout = \"v1\"\nkbr = \"0.2.0\"\nname = \"captains\"\ndomain = \"example.com\"\n";
+    "layout = \"v1\"\nkbr = \"0.3.0\"\nname = \"captains\"\ndomain = \"example.com\"\n";
 
 #[test]
 fn control_c_ends_kbr_dev_while_its_api_server_starts() {

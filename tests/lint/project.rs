@@ -27,7 +27,7 @@ impl Project {
         let files = [
             (
                 "PROJECT",
-                "layout = \"v1\"\nkbr = \"0.1.0\"\nname = \"fixtures\"\ndomain = \"example.com\"\n"
+                "layout = \"v1\"\nkbr = \"0.3.0\"\nname = \"fixtures\"\ndomain = \"example.com\"\n"
                     .to_owned(),
             ),
             (
@@ -36,7 +36,7 @@ impl Project {
             ),
             ("src/main.rs", "fn main() {}\n".to_owned()),
             ("api/Cargo.toml", package("fixtures-api")),
-            ("api/src/bin/crdgen.rs", generator.to_owned()),
+            ("api/src/bin/fixtures-crdgen.rs", generator.to_owned()),
         ];
         for (path, text) in files {
             write(&root.path().join(path), text.as_bytes());

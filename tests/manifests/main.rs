@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 const PROJECT: &str = r#"layout = "v1"
-kbr = "0.1.0"
+kbr = "0.3.0"
 name = "captains"
 domain = "example.com"
 
@@ -32,13 +32,13 @@ const ROLE: &str = "config/rbac/role.yaml";
 
 const CRD: &str = "config/crd/bases/crew.example.com_captains.yaml";
 
-/// A project with an `api` crate that prints `crds`, a `manager`, and one RBAC marker.
+/// A project with an `api` crate that prints `crds`, and one RBAC marker.
 fn project(crds: &Value) -> TempDir {
     let root = tempfile::tempdir().unwrap();
     let package = |name: &str| {
         format!("[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n")
     };
-    let workspace = "[workspace]\nmembers = [\"api\", \"manager\"]\n";
+    let workspace = "[workspace]\nmembers = [\"api\"]\n";
     let main = "// +kbr:rbac:groups=apps,resources=deployments,verbs=get;list\nfn main() {}\n";
     let files = [
         ("PROJECT", PROJECT.to_owned()),
@@ -46,15 +46,10 @@ fn project(crds: &Value) -> TempDir {
         ("src/main.rs", main.to_owned()),
         ("api/Cargo.toml", package("captains-api")),
         (
-            "api/src/bin/crdgen.rs",
+            "api/src/bin/captains-crdgen.rs",
             "fn main() { print!(\"{}\", include_str!(\"crds.json\")); }\n".to_owned(),
         ),
         ("api/src/bin/crds.json", crds.to_string()),
-        ("manager/Cargo.toml", package("manager")),
-        (
-            "manager/src/lib.rs",
-            "// +kbr:rbac:groups=g,resources=managers,verbs=get\n".to_owned(),
-        ),
     ];
     for (path, text) in files {
         write(&root, path, &text);
@@ -138,10 +133,6 @@ fn crds_and_roles_are_written_and_then_left_alone() {
     );
     assert!(
         read(&root, ROLE).contains("  resources:\n  - deployments\n  verbs:\n  - get\n  - list\n")
-    );
-    assert!(
-        !read(&root, ROLE).contains("managers"),
-        "the manager's comments grant no permissions"
     );
     assert!(read(&root, CRD).contains("\n  name: captains.crew.example.com\n"));
 

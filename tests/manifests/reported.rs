@@ -37,7 +37,11 @@ fn problems_of_types_and_comments_are_reported_together() {
 #[test]
 fn code_that_does_not_compile_shows_cargos_error_and_nothing_is_written() {
     let root = project(&json!([crd("Captain", "v1")]));
-    write(&root, "api/src/bin/crdgen.rs", "fn main() { nonsense }\n");
+    write(
+        &root,
+        "api/src/bin/captains-crdgen.rs",
+        "fn main() { nonsense }\n",
+    );
     let (_, printed) = fails(&root, &[]);
     assert!(
         printed.contains("cannot find value `nonsense`"),

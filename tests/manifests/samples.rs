@@ -29,7 +29,7 @@ fn a_sample_is_repaired_unless_it_was_edited_and_otherwise_validated() {
     write(
         &root,
         SAMPLE,
-        &format!("# kbr:sample a47eb369bbb7\n{head}spec: {{}}\n"),
+        &format!("# kbr:sample a47eb369bbb7: a checksum\n{head}spec: {{}}\n"),
     );
     let (diff, _) = fails(&root, &["--check"]);
     assert!(

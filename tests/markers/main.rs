@@ -18,7 +18,7 @@ fn project(text: &str) -> TempDir {
     let files = [
         (
             "PROJECT",
-            "layout = \"v1\"\nkbr = \"0.1.0\"\nname = \"texts\"\ndomain = \"example.com\"\n",
+            "layout = \"v1\"\nkbr = \"0.3.0\"\nname = \"texts\"\ndomain = \"example.com\"\n",
         ),
         (
             "Cargo.toml",

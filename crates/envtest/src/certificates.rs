@@ -19,13 +19,11 @@ use super::folder;
 /// The keys of the CAs are never written. Nothing expires, because everything is removed with the folder. Keeps those that
 /// exist, in the folder of a cluster that was kept.
 pub fn write(folder: &Path) -> anyhow::Result<()> {
-    // The last ones. Clusters of 0.2.0 have none of etcd's.
-    if !folder.join("etcd-ca.crt").exists() {
-        write_etcd(folder)?;
-    }
+    // The last one.
     if folder.join("sa.key").exists() {
         return Ok(());
     }
+    write_etcd(folder)?;
     let serving_ca = new_ca("kbr envtest")?;
     let serving = for_loopback("kube-apiserver")?;
     pair(folder, "apiserver", &serving, &serving_ca)?;

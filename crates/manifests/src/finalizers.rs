@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     const PROJECT: &str =
-        "layout = \"v1\"\nkbr = \"0.2.0\"\nname = \"crew\"\ndomain = \"example.com\"\n";
+        "layout = \"v1\"\nkbr = \"0.3.0\"\nname = \"crew\"\ndomain = \"example.com\"\n";
     const KINDS: &str = "use k8s_openapi::api::{batch::v1::Job, core::v1::Pod};\n";
 
     /// The finalizers in a file, and the problems.

@@ -58,8 +58,6 @@ impl Sources {
 }
 
 /// Every `src/**/*.rs` of the operator and its crates, sorted by path (relative to `root`, with `/`).
-///
-/// The library in `manager/`, a member of the workspace until kbr 0.1.0, is left out: the scaffolded roles have its permissions.
 fn read(root: &Path, packages: &[Package]) -> anyhow::Result<Vec<Source>> {
     let root = root
         .canonicalize()
@@ -70,9 +68,7 @@ fn read(root: &Path, packages: &[Package]) -> anyhow::Result<Vec<Source>> {
             .folder
             .canonicalize()
             .unwrap_or_else(|_| package.folder.clone());
-        if folder != root.join("manager") {
-            walk(&folder.join("src"), &mut files)?;
-        }
+        walk(&folder.join("src"), &mut files)?;
     }
     files.sort();
     files.dedup();
@@ -115,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sources_of_all_packages_except_the_manager_are_read() {
+    fn sources_of_all_packages_are_read() {
         let root = tempfile::tempdir().unwrap();
         let files = [
             "src/main.rs",
@@ -123,7 +119,7 @@ mod tests {
             "src/a/b.txt",
             "tests/t.rs",
             "api/src/lib.rs",
-            "manager/src/lib.rs",
+            "other/src/lib.rs",
             "target/src/x.rs",
         ];
         for file in files {
@@ -136,7 +132,7 @@ mod tests {
             folder: root.path().join(folder),
             crdgen: None,
         };
-        let packages = [package(""), package("manager"), package("api")];
+        let packages = [package(""), package("api")];
         let found = read(root.path(), &packages).unwrap();
         let names: Vec<&str> = found.iter().map(|it| it.path.as_str()).collect();
         assert_eq!(names, ["api/src/lib.rs", "src/a/b.rs", "src/main.rs"]);

@@ -53,7 +53,7 @@ mod tests {
     /// A project with two versions of a kind.
     fn project() -> String {
         let head =
-            "layout = \"v1\"\nkbr = \"0.2.0\"\nname = \"captains\"\ndomain = \"example.com\"\n";
+            "layout = \"v1\"\nkbr = \"0.3.0\"\nname = \"captains\"\ndomain = \"example.com\"\n";
         let api = |version: &str| {
             format!(
                 "[[api]]\ngroup = \"crew\"\nfull_group = \"crew.example.com\"\nversion = \"{version}\"\nkind = \"Captain\"\n\

@@ -94,7 +94,7 @@ mod tests {
     use kbr_scaffold::rust::Source;
 
     const PROJECT: &str =
-        "layout = \"v1\"\nkbr = \"0.2.0\"\nname = \"crew\"\ndomain = \"example.com\"\n";
+        "layout = \"v1\"\nkbr = \"0.3.0\"\nname = \"crew\"\ndomain = \"example.com\"\n";
     const USE: &str = "use k8s_openapi::api::{batch::v1::Job, core::v1::{ConfigMap, Secret}};\n";
 
     /// All warnings for a file that begins with [`USE`].

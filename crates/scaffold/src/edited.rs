@@ -6,7 +6,7 @@ use sha2::{Digest as _, Sha256};
 /// The start of the first line of each sample that kbr wrote; templates have no checksum.
 const SAMPLE: &str = "# kbr:sample";
 
-/// What follows the checksum, for readers. Samples of 0.1.0 and 0.2.0 do not have it.
+/// What follows the checksum, for readers.
 const NOTE: &str = ": a checksum. Until you edit this file, kbr manifests keeps it valid.";
 
 /// The length of the shortened checksum.
@@ -87,7 +87,7 @@ pub fn with_checksum(rendered: String) -> String {
 
 /// Whether this is what may follow the checksum in its line.
 fn is_note(text: &str) -> bool {
-    text.is_empty() || text.starts_with(": ")
+    text.starts_with(": ")
 }
 
 #[cfg(test)]
@@ -96,9 +96,9 @@ mod tests {
 
     #[test]
     fn a_sample_counts_as_edited_once_a_byte_changes() {
-        let text = with_checksum("# kbr:sample\na: 1\n".to_owned());
+        let text = with_checksum("# kbr:sample: a note\na: 1\n".to_owned());
         // The first digits that `printf 'a: 1\n' | sha256sum` prints.
-        assert_eq!(text, "# kbr:sample 37b128c59f1f\na: 1\n");
+        assert_eq!(text, "# kbr:sample 37b128c59f1f: a note\na: 1\n");
         assert!(is_untouched(&text));
         assert!(is_untouched(&text.replace('\n', "\r\n")));
         for touched in [
@@ -108,7 +108,8 @@ mod tests {
             text.replace("a: 1\n", ""),
             "a: 1\n".to_owned(),
             format!("\n{text}"),
-            text.replacen('\n', "0\n", 1),
+            text.replacen(": a note", "0: a note", 1),
+            text.replacen(": a note", "", 1),
         ] {
             assert!(!is_untouched(&touched), "{touched:?}");
         }
@@ -121,7 +122,7 @@ mod tests {
         assert_eq!(text, checksummed("a: 1\n"));
         assert!(text.starts_with("# kbr:sample 37b128c59f1f: "), "{text}");
         assert!(is_untouched(&text));
-        assert!(is_untouched(&text.replace(NOTE, "")));
+        assert!(is_untouched(&text.replace(NOTE, ": another")));
         assert!(!is_untouched(&text.replace("a: 1", "a: 2")));
     }
 
@@ -130,8 +131,9 @@ mod tests {
         for text in [
             "",
             "a: 1\n",
-            "# kbr:samples\na: 1\n",
-            "a: 1\n# kbr:sample\n",
+            "# kbr:sample\na: 1\n",
+            "# kbr:samples: a\na: 1\n",
+            "a: 1\n# kbr:sample: a\n",
         ] {
             assert_eq!(with_checksum(text.to_owned()), text);
         }

@@ -51,7 +51,7 @@ pub struct Project {
 pub struct Head {
     /// The layout of the folder: `v1`.
     pub layout: String,
-    /// The release of kbr that the project's files come from: `0.2.0`.
+    /// The release of kbr that the project's files come from: `0.3.0`.
     pub kbr: String,
     /// `captains`.
     pub name: String,
@@ -172,7 +172,6 @@ impl Project {
         Vars {
             kbr_version: head.kbr.clone(),
             project: head.name.clone(),
-            domain: head.domain.clone(),
             repository: repository(&head.repo).unwrap_or_default(),
             owner: head.owner.clone(),
             license: spdx(&head.license).to_owned(),
@@ -276,9 +275,7 @@ impl Tables {
                 .map(|it| (it.span().start, Table::Webhook(it.into_inner()))),
         );
         all.sort_by_key(|(start, _)| *start);
-        all.into_iter()
-            .map(|(_, table)| table.with_facts())
-            .collect()
+        all.into_iter().map(|(_, table)| table).collect()
     }
 }
 

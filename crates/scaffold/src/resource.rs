@@ -132,13 +132,19 @@ impl Resource {
         }
     }
 
-    /// Checks this API against the project's other kinds, groups and versions.
+    /// Checks this API against the project's other kinds, groups and versions, and the modules that the project needs for itself.
+    ///
+    /// # Errors
+    /// They cannot be in one project.
     pub fn check_among<'a>(
         &self,
         others: impl Iterator<Item = &'a Resource>,
     ) -> anyhow::Result<()> {
         let mut problems = Problems::default();
-        self.check_pairs(others, &mut problems);
+        validate::check_group_module(self, &mut problems);
+        for other in others {
+            validate::check_pair(self, other, &mut problems);
+        }
         problems.into_result()
     }
 
@@ -152,27 +158,6 @@ impl Resource {
     /// Checks only the syntax, as for an external kind.
     pub fn check_external(&self, problems: &mut Problems) {
         validate::check_external(self, problems);
-    }
-
-    /// Checks the module of a group that the project does not have yet.
-    ///
-    /// # Errors
-    /// The module is reserved.
-    pub fn check_new_group(&self) -> anyhow::Result<()> {
-        let mut problems = Problems::default();
-        validate::check_group_module(self, &mut problems);
-        problems.into_result()
-    }
-
-    /// Like [`Resource::check_among`].
-    pub fn check_pairs<'a>(
-        &self,
-        others: impl Iterator<Item = &'a Resource>,
-        problems: &mut Problems,
-    ) {
-        for other in others {
-            validate::check_pair(self, other, problems);
-        }
     }
 
     /// `captain`: the kind in lower case, as kubectl uses it.
@@ -246,7 +231,6 @@ impl Resource {
         vars.kind_module = self.kind_module();
         vars.plural.clone_from(&self.plural);
         vars.singular.clone_from(&self.singular);
-        vars.short_names.clone_from(&self.short_names);
         vars.namespaced = self.namespaced;
         vars.storage = storage;
         // The fields are strings, lists and booleans, which JSON can always represent.

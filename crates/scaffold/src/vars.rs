@@ -16,8 +16,6 @@ pub struct Vars {
     pub kbr_install: String,
     /// `captains-operator`: the root package, its binary, the prefix of every name in the cluster.
     pub project: String,
-    /// `example.com`.
-    pub domain: String,
     /// A URL for the manifest's `repository`, from `--repo`, or empty.
     pub repository: String,
     /// Copyright owner, or empty.
@@ -47,8 +45,6 @@ pub struct Vars {
     pub plural: String,
     /// `captain`.
     pub singular: String,
-    /// `["cap"]`. Templates of 0.1.0 use it.
-    pub short_names: Vec<String>,
     /// The table `[[api]]` of the kind, by key: `{{ api.short_names }}`. A key needs no separate variable.
     pub api: Value,
     /// Whether objects live in namespaces.
@@ -70,20 +66,12 @@ pub struct Vars {
     pub type_name: String,
     /// The complete `use` line for `type_path`: `use api::crew::v1::Captain;`.
     pub type_use: String,
-    /// `crew.example.com/captain`: the controller's finalizer.
-    pub finalizer: String,
     /// `crew_v1_captain`: the file of the webhooks and their module in `src/webhooks`.
     pub webhook_module: String,
-    /// `webhook-self-signed`: the component that serves webhooks until the user chooses another. Templates of 0.1.0 use it.
-    pub webhook_component: String,
     /// `// +kbr:webhook:path=…` of the defaulting webhook, or empty for none.
     pub mutating_marker: String,
     /// `// +kbr:webhook:path=…` of the validating webhook, or empty for none.
     pub validating_marker: String,
-    /// The same for the defaulting webhook, with another selector for namespaces. Templates of 0.1.0 and 0.2.0 use it.
-    pub defaulting_marker: String,
-    /// The same for the validating webhook. Templates of 0.1.0 and 0.2.0 use it.
-    pub validation_marker: String,
     /// The path of the defaulting webhook, if it is not the default.
     pub defaulting_path: String,
     /// The path of the validating webhook, if it is not the default.

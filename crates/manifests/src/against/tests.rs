@@ -21,7 +21,7 @@ fn a_source_is_a_git_ref_unless_it_is_a_path_or_the_cluster() {
 #[test]
 fn only_crds_of_the_project_are_compared() {
     let project =
-        parse("layout = \"v1\"\nkbr = \"0.2.0\"\nname = \"a\"\ndomain = \"example.com\"\n")
+        parse("layout = \"v1\"\nkbr = \"0.3.0\"\nname = \"a\"\ndomain = \"example.com\"\n")
             .unwrap();
     let crd = |group: &str| json!({ "spec": { "group": group } });
     let now = [crd("other.io")];

@@ -201,7 +201,7 @@ mod tests {
     }
 
     const PROJECT: &str =
-        "layout = \"v1\"\nkbr = \"0.2.0\"\nname = \"crew\"\ndomain = \"example.com\"\n";
+        "layout = \"v1\"\nkbr = \"0.3.0\"\nname = \"crew\"\ndomain = \"example.com\"\n";
     const JOB: &str = "use k8s_openapi::api::batch::v1::Job;\n";
 
     #[test]

@@ -105,7 +105,7 @@ fn register(manager: &mut Manager) {
                  plural = 'captains'\nsingular = 'captain'\nnamespaced = true\n"
             )
         };
-        let head = "layout = 'v1'\nkbr = '0.1.0'\nname = 'captains'\ndomain = 'io'\n";
+        let head = "layout = 'v1'\nkbr = '0.3.0'\nname = 'captains'\ndomain = 'io'\n";
         let text = [head, &api("v1"), &api("v2"), &api("v3")].concat();
         let project = kbr_scaffold::project::parse(&text).unwrap();
         let part = |version: &str, stored: bool| -> Value {

@@ -86,7 +86,7 @@ fn without_markers_there_is_no_configuration() {
 #[test]
 fn names_contain_the_project() {
     let project = kbr_scaffold::project::parse(
-        "layout = \"v1\"\nkbr = \"0.1.0\"\nname = \"captains\"\ndomain = \"example.com\"\n",
+        "layout = \"v1\"\nkbr = \"0.3.0\"\nname = \"captains\"\ndomain = \"example.com\"\n",
     )
     .unwrap();
     let names = Names::of(&project);

@@ -100,7 +100,6 @@ fn webhook(
 ) -> anyhow::Result<Vec<Part>> {
     webhook.fill(&mut vars);
     webhook.fill_calls(&mut vars);
-    "webhook-self-signed".clone_into(&mut vars.webhook_component);
     let mut parts = sets.render("webhook", &vars, paths)?;
     for version in &webhook.spokes {
         let mut versions = project.versions(&webhook.target);

@@ -51,16 +51,6 @@ impl Table {
             Table::Webhook(webhook) => webhook.target.is_external(),
         }
     }
-
-    /// Sets what release 0.1.0 did not record but looked up each time.
-    pub(super) fn with_facts(mut self) -> Self {
-        match &mut self {
-            Table::Api(_) => {}
-            Table::Controller(controller) => controller.target.restore_dependency(),
-            Table::Webhook(webhook) => webhook.target.restore_dependency(),
-        }
-        self
-    }
 }
 
 fn text(table: &str, fields: &impl Serialize, path: &str) -> anyhow::Result<String> {

@@ -60,28 +60,6 @@ fn tables_are_read_back_in_the_order_of_the_file() {
 }
 
 #[test]
-fn the_line_of_an_external_crate_is_derived_if_0_1_0_did_not_record_it() {
-    let table = r#"[[controller]]
-name = "httproute"
-group = "gateway.networking.k8s.io"
-full_group = "gateway.networking.k8s.io"
-version = "v1"
-kind = "HTTPRoute"
-plural = "httproutes"
-namespaced = true
-type = "gateway_api::httproutes::HTTPRoute"
-external_crate = "gateway-api@0.20"
-"#;
-    let dependency = |text: &str| {
-        let project = load(&format!("{HEAD}{text}")).unwrap();
-        project.targets().next().unwrap().dependency.clone()
-    };
-    assert_eq!(dependency(table).as_deref(), Some("gateway-api = \"0.20\""));
-    let none = format!("{table}dependency = \"\"\n");
-    assert_eq!(dependency(&none).as_deref(), Some(""), "the user's own");
-}
-
-#[test]
 fn a_table_holds_every_parameter() {
     let expected = r#"[[api]]
 group = "crew"
@@ -112,9 +90,8 @@ path = "src/controllers/captain_backup.rs"
 
 #[test]
 fn unknown_keys_and_tables_are_left_alone() {
-    // kbr 0.1.0 wrote this key.
-    let manager = "manager = { version = \"0.1.0\", sha256 = \"00\" }\n";
-    let project = load(&format!("{HEAD}{manager}[[plugin]]\nfield = 1\n")).unwrap();
+    let unknown = "plugins = { version = \"0.1.0\", sha256 = \"00\" }\n";
+    let project = load(&format!("{HEAD}{unknown}[[plugin]]\nfield = 1\n")).unwrap();
     assert_eq!(project.manager_id(), "captains.example.com");
     assert_eq!(project.head.namespace(), "captains-system");
 }

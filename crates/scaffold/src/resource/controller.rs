@@ -88,7 +88,6 @@ impl Controller {
         vars.controller_module = self.module();
         vars.type_name = self.type_name();
         vars.type_use = self.type_use();
-        vars.finalizer = self.finalizer(&vars.manager_id);
     }
 }
 

@@ -154,17 +154,6 @@ impl External {
 
 type Problem = (String, String);
 
-/// The line that release 0.1.0 added to the manifest. It recorded only the two flags; a crate in a folder is assumed to have the
-/// folder's name.
-pub fn dependency_of_0_1_0(krate: &str, type_path: &str) -> Option<String> {
-    let named_like_folder = |folder: &str| {
-        let folder = folder.trim_end_matches('/');
-        Ok(folder.rsplit('/').next().unwrap_or(folder).to_owned())
-    };
-    let external = External::new(krate, type_path, named_like_folder).ok()?;
-    Some(external.dependency())
-}
-
 fn is_folder(krate: &str) -> bool {
     krate.contains('/') || krate.starts_with('.')
 }
@@ -251,16 +240,6 @@ mod tests {
         assert_eq!(
             dependency("../gone", "gone::Foo").lines().next(),
             Some("`../gone` is not a crate: it has no manifest")
-        );
-    }
-
-    #[test]
-    fn the_line_of_a_crate_is_derived_from_its_flags() {
-        let line = |krate, path| dependency_of_0_1_0(krate, path).unwrap();
-        assert_eq!(line("a@1", "a::A"), "a = \"1\"");
-        assert_eq!(
-            line("../kinds/", "kinds::A"),
-            "kinds = { path = \"../kinds\" }"
         );
     }
 

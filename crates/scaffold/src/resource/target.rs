@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Resource, external, kubernetes, names};
+use super::{Resource, kubernetes, names};
 use crate::vars::Vars;
 
 /// The kind of a controller or webhook; part of their tables in PROJECT.
@@ -82,13 +82,6 @@ impl Target {
     /// Whether the kind is external.
     pub fn is_external(&self) -> bool {
         !self.external_crate.is_empty()
-    }
-
-    /// Sets the line for the manifest if release 0.1.0, which did not record it, would have added one.
-    pub fn restore_dependency(&mut self) {
-        if self.is_external() && self.dependency.is_none() {
-            self.dependency = external::dependency_of_0_1_0(&self.external_crate, &self.type_path);
-        }
     }
 
     /// Whether both are the same kind in the same version.

@@ -89,7 +89,7 @@ fn check_group(resource: &Resource, problems: &mut Problems) {
     }
 }
 
-/// Checks that a new group leaves the module of conversions to them.
+/// Checks that the group leaves the module of conversions to them.
 pub(super) fn check_group_module(resource: &Resource, problems: &mut Problems) {
     let (group, module) = (&resource.full_group, resource.group_module());
     if module == names::CONVERSION_MODULE {

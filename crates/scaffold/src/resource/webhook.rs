@@ -9,7 +9,6 @@ use super::names;
 use super::target::Target;
 use crate::vars::Vars;
 use kbr_host::diagnostic::Problems;
-use marker::OwnNamespace;
 
 /// The label with a namespace's name, which the API server sets and no one can change.
 pub const NAMESPACE_NAME: &str = "kubernetes.io/metadata.name";
@@ -112,7 +111,7 @@ impl Webhook {
         namespace: &str,
         manager_id: &str,
     ) -> String {
-        marker::marker(self, verb, path, OwnNamespace::Name(namespace), manager_id)
+        marker::marker(self, verb, path, namespace, manager_id)
     }
 
     /// Checks this webhook by itself, not against others.
@@ -156,24 +155,15 @@ impl Webhook {
             let usual = *path == self.target.webhook_path(verb);
             if usual { String::new() } else { path.clone() }
         };
-        let markers = |path: &String, verb| {
-            let marker = |own| marker::marker(self, verb, path, own, &vars.manager_id);
-            let markers = [
-                marker(OwnNamespace::Name(&vars.namespace)),
-                marker(OwnNamespace::Label(&vars.project)),
-            ];
+        let marker = |path: &String, verb| {
             if path.is_empty() {
-                Default::default()
-            } else {
-                markers
+                return String::new();
             }
+            self.marker(verb, path, &vars.namespace, &vars.manager_id)
         };
-        let [mutating, defaulting] = markers(&self.defaulting, AdmissionKind::Mutate);
-        let [validating, validation] = markers(&self.validation, AdmissionKind::Validate);
+        let mutating = marker(&self.defaulting, AdmissionKind::Mutate);
+        vars.validating_marker = marker(&self.validation, AdmissionKind::Validate);
         vars.mutating_marker = mutating;
-        vars.defaulting_marker = defaulting;
-        vars.validating_marker = validating;
-        vars.validation_marker = validation;
         vars.defaulting_path = own_path(&self.defaulting, AdmissionKind::Mutate);
         vars.validation_path = own_path(&self.validation, AdmissionKind::Validate);
     }

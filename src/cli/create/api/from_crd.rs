@@ -231,7 +231,6 @@ pub fn apis(definition: &Definition, project: &Project) -> anyhow::Result<Vec<Re
     let apis = versions(definition, project)?;
     for api in &apis {
         api.check_among(project.apis())?;
-        api.check_new_group()?;
     }
     Ok(apis)
 }

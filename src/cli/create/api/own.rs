@@ -71,12 +71,9 @@ pub fn find(
     };
     let mut api = Resource::new(&wanted)?;
     // One group, one module: `--group crew` and `--group crew.example.com --domain ''` mean the same.
-    let known = project
-        .apis()
-        .find(|known| known.full_group == api.full_group);
-    match known {
-        Some(known) => api.group.clone_from(&known.group),
-        None => api.check_new_group()?,
+    let mut apis = project.apis();
+    if let Some(known) = apis.find(|known| known.full_group == api.full_group) {
+        api.group.clone_from(&known.group);
     }
     if let Some(recorded) = recorded {
         same_parameters(&api, recorded)?;

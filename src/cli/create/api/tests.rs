@@ -339,19 +339,3 @@ fn a_new_group_leaves_the_module_of_conversions_to_them() {
         "api::conversion_example_com::v1::Captain,captain"
     );
 }
-
-#[test]
-fn a_project_of_an_earlier_release_keeps_its_group_in_the_module_of_conversions() {
-    let mut project = Try::new("example.com");
-    project.run("--group crew --version v1 --kind Captain");
-    for table in &mut project.project.tables {
-        if let Table::Api(api) = table {
-            "conversion".clone_into(&mut api.group);
-            "conversion.example.com".clone_into(&mut api.full_group);
-        }
-    }
-    assert_eq!(
-        project.run("--group conversion --version v2 --kind Captain --controller=false"),
-        "api::conversion::v2::Captain"
-    );
-}

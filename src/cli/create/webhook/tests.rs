@@ -32,7 +32,7 @@ impl Try {
             };
             Resource::new(&wanted).unwrap()
         };
-        let head = "layout = 'v1'\nkbr = '0.1.0'\nname = 'captains'\ndomain = 'example.com'";
+        let head = "layout = 'v1'\nkbr = '0.3.0'\nname = 'captains'\ndomain = 'example.com'";
         let mut project = project::parse(head).unwrap();
         project.tables = versions.iter().map(api).map(Table::Api).collect();
         Try { project }
@@ -259,25 +259,4 @@ fn a_match_condition_for_a_newer_kubernetes_can_be_allowed_in_project() {
     assert!(error.contains(help), "{error}");
     project.project.manifests.allow = vec!["unknown-function".to_owned()];
     assert_eq!(project.run(&flags), "/mutate-crew-example-com-v1-captain");
-}
-
-#[test]
-fn a_group_in_the_module_of_conversions_must_leave_it_first() {
-    let mut project = Try::new(&["v1", "v2"]);
-    for table in &mut project.project.tables {
-        if let Table::Api(api) = table {
-            "conversion".clone_into(&mut api.group);
-            "conversion.example.com".clone_into(&mut api.full_group);
-        }
-    }
-    let kind = "--group conversion --version v1 --kind Captain";
-    project.rejects(
-        &format!("{kind} --conversion"),
-        "the group `conversion.example.com` has the module `conversion` of the `api` crate, which conversions need",
-        "rename it to `conversion_example_com`: ",
-    );
-    assert_eq!(
-        project.run(&format!("{kind} --defaulting")),
-        "/mutate-conversion-example-com-v1-captain"
-    );
 }

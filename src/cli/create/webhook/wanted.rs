@@ -5,7 +5,6 @@ use crd_lint::rules::check_condition;
 use super::args::{Args, WebhookParts};
 use kbr_host::diagnostic::Problems;
 use kbr_scaffold::project::Project;
-use kbr_scaffold::resource::Resource;
 use kbr_scaffold::resource::names;
 use kbr_scaffold::resource::target::Target;
 use kbr_scaffold::resource::webhook::{AdmissionKind, Calls, Webhook};
@@ -57,7 +56,6 @@ pub fn webhook(
     };
     if parts.conversion {
         webhook.spokes = wanted_spokes(args, project, target, &mut problems);
-        check_module(project, &mut problems);
     }
     webhook.check(&mut problems);
     let allow = &project.manifests.allow;
@@ -171,19 +169,6 @@ fn check_flags(args: &Args, parts: WebhookParts, problems: &mut Problems) {
                 format!("pass `{with}`, or leave `--{flag}` out"),
             );
         }
-    }
-}
-
-/// Conversions have a module of the `api` crate, which releases before 0.3.0 also gave to a group.
-fn check_module(project: &Project, problems: &mut Problems) {
-    let module = names::CONVERSION_MODULE;
-    let mut groups = project.apis().filter(|api| api.group_module() == module);
-    if let Some(Resource { full_group, .. }) = groups.next() {
-        let free = names::module(full_group);
-        problems.add(
-            format!("the group `{full_group}` has the module `{module}` of the `api` crate, which conversions need"),
-            format!("rename it to `{free}`: the folder, its mentions in Rust, and in PROJECT `group = \"{full_group}\"` and the types' paths"),
-        );
     }
 }
 

@@ -11,7 +11,7 @@ use kbr_scaffold::rust::Source;
 const CODE: &str = "use api::crew::v1::Captain;\nuse k8s_openapi::api::core::v1::Pod as Boat;\n\npub fn register(manager: &mut Manager) {\n    manager.defaulter::<Captain>(CaptainWebhook);\n    manager\n        .validator::<Captain>(CaptainWebhook);\n    manager.validator::<Boat>(W);\n    manager.validator_at::<Captain>(\"/check\", W);\n    // manager.validator::<k8s_openapi::api::core::v1::Secret>(W);\n}\n";
 
 fn project() -> (Project, Vec<Crd>) {
-    let project = "layout = \"v1\"\nkbr = \"0.1.0\"\nname = \"captains\"\ndomain = \"example.com\"\n[[api]]\ngroup = \"crew\"\nfull_group = \"crew.example.com\"\nversion = \"v1\"\nkind = \"Captain\"\nplural = \"captains\"\nsingular = \"captain\"\nnamespaced = true\n";
+    let project = "layout = \"v1\"\nkbr = \"0.3.0\"\nname = \"captains\"\ndomain = \"example.com\"\n[[api]]\ngroup = \"crew\"\nfull_group = \"crew.example.com\"\nversion = \"v1\"\nkind = \"Captain\"\nplural = \"captains\"\nsingular = \"captain\"\nnamespaced = true\n";
     let crd = json!({
         "metadata": {},
         "spec": {

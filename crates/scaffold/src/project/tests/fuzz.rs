@@ -7,7 +7,6 @@ use crate::fuzz::{self, Corpus};
 use crate::release::Release;
 
 const INPUTS: &[&[u8]] = &[
-    include_bytes!("../../../../../tests/releases/0.1.0/a_project_that_has_seen_every_command/PROJECT"),
     include_bytes!("../../../../../tests/golden/a_project_that_has_seen_every_command/out/PROJECT"),
     b"layout = 'v1'\nkbr = '0.1.0'\nname = 'captains'\ndomain = 'example.com'\nrepo = 'github.com/a/b'\nowner = 'A'\nlicense = 'mit'\n\
       [manifests]\nallow = ['unknown-function']\n",

@@ -7,22 +7,15 @@ use serde_json::{Map, Value, json};
 use super::{AdmissionKind, Calls, NAMESPACE_NAME, TIMEOUT, Webhook, selector};
 use crate::quote;
 
-/// How a webhook for a kind that is not the project's own finds the operator's namespace, whose objects it skips: an operator that had to
-/// admit its own Pod, Secret or Lease could not start.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum OwnNamespace<'a> {
-    /// By its name, in a label that only the API server sets.
-    Name(&'a str),
-    /// By the label `app.kubernetes.io/name` with the name of the project, as 0.1.0 and 0.2.0 did. A tenant may set it on theirs.
-    Label(&'a str),
-}
-
 /// `// +kbr:webhook:path=…`, with controller-gen's arguments.
+///
+/// A webhook for a kind that is not the project's own skips the objects in `namespace`, the operator's: an operator that had to admit its
+/// own Pod, Secret or Lease could not start. It finds the namespace by its name, in a label that only the API server sets.
 pub(super) fn marker(
     webhook: &Webhook,
     verb: AdmissionKind,
     path: &str,
-    own_namespace: OwnNamespace,
+    namespace: &str,
     manager_id: &str,
 ) -> String {
     let target = &webhook.target;
@@ -48,7 +41,7 @@ pub(super) fn marker(
     }
     // A Namespace is selected by its own labels, as are the objects in it.
     let in_namespaces = target.namespaced || target.kind == "Namespace";
-    let skipped = (!target.is_own() && in_namespaces).then_some(own_namespace);
+    let skipped = (!target.is_own() && in_namespaces).then_some(namespace);
     let rest = patch(calls, skipped);
     if !rest.is_empty() {
         let _ = write!(
@@ -74,16 +67,12 @@ fn name(webhook: &Webhook, manager_id: &str) -> String {
 }
 
 /// The fields for which controller-gen has no argument.
-fn patch(calls: &Calls, skipped: Option<OwnNamespace>) -> Map<String, Value> {
+fn patch(calls: &Calls, skipped: Option<&str>) -> Map<String, Value> {
     let mut patch = Map::new();
     let selector = |text: &String| selector::parse(text).ok().flatten();
     let mut namespaces = selector(&calls.namespace_selector);
     if let Some(skipped) = skipped {
-        let (key, value) = match skipped {
-            OwnNamespace::Name(name) => (NAMESPACE_NAME, name),
-            OwnNamespace::Label(project) => ("app.kubernetes.io/name", project),
-        };
-        let own = json!({ "key": key, "operator": "NotIn", "values": [value] });
+        let own = json!({ "key": NAMESPACE_NAME, "operator": "NotIn", "values": [skipped] });
         let namespaces = namespaces.get_or_insert_with(|| json!({}));
         match namespaces["matchExpressions"].as_array_mut() {
             Some(expressions) => expressions.push(own),
@@ -120,8 +109,8 @@ mod tests {
             calls,
             ..Webhook::new(target)
         };
-        let own = OwnNamespace::Name("captains-system");
-        super::marker(&webhook, verb, &path, own, "captains.example.com")
+        let namespace = "captains-system";
+        super::marker(&webhook, verb, &path, namespace, "captains.example.com")
     }
 
     fn captain() -> Target {
