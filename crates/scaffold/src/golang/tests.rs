@@ -139,7 +139,9 @@ fn names_of_a_resource_that_are_commands_are_refused() {
     ] {
         let text =
             format!("version: '3'\nlayout: go.kubebuilder.io/v4\nresources: [{{{entry}}}]\n");
-        let error = project::parse(&text, &mut Budget::default()).unwrap_err().to_string();
+        let error = project::parse(&text, &mut Budget::default())
+            .unwrap_err()
+            .to_string();
         assert!(error.contains("not a kind"), "{error}");
     }
 }
