@@ -11,9 +11,10 @@ use super::{review::GroupVersionKind, turn::Turns};
 use crate::{
     metrics::{Metrics, WebhookMetrics},
     options,
+    panics::unwound,
     servers::{
         body::{Body, Limits},
-        http::{Handler, Reply, Request},
+        http::{self, Handler, Reply, Request},
         room::Room,
     },
 };
@@ -114,7 +115,12 @@ pub(crate) fn handler(
             };
             let counted = desk.metrics.started();
             let response = if may_call(&request, callers) {
-                desk.answer(request, client).await
+                // What an author's type does when it is read or dropped runs outside the guard of the webhook.
+                let answer = unwound(desk.answer(request, client)).await;
+                answer.unwrap_or_else(|panic| {
+                    tracing::error!(panic, "answering a review panicked");
+                    Reply::status(StatusCode::INTERNAL_SERVER_ERROR).into()
+                })
             } else {
                 Reply::status(StatusCode::UNAUTHORIZED).into()
             };
@@ -182,6 +188,13 @@ fn patience(query: &str) -> Duration {
 
 #[cfg(test)]
 mod tests {
+    use kbr_testing::FakeApi;
+    use tokio::{
+        io::{AsyncReadExt as _, AsyncWriteExt as _},
+        net::TcpStream,
+    };
+    use tokio_util::sync::CancellationToken;
+
     use super::*;
 
     #[test]
@@ -191,5 +204,42 @@ mod tests {
         for query in ["", "timeout=", "timeout=soon", "timeout=-1s", "timeout=9h"] {
             assert_eq!(patience(query), PATIENCE, "{query}");
         }
+    }
+
+    #[tokio::test]
+    async fn a_review_that_panics_is_answered_and_keeps_its_connection() {
+        let webhook: Webhook = Arc::new(|_| Box::pin(async { panic!("cannot be read") }));
+        let (task, kind) = (Task::Review, None);
+        let registered = Registered {
+            task,
+            kind,
+            webhook,
+        };
+        let (metrics, client) = (Metrics::new(), FakeApi::new().client());
+        let webhooks = [("/a".to_owned(), registered)].into();
+        let listener = http::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let server = http::Server {
+            listener,
+            tls: None,
+            handler: handler(&webhooks, Callers::Everyone, &client, &metrics),
+        };
+        let stop = CancellationToken::new();
+        let running = tokio::spawn(server.run(stop.clone()));
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        for _ in 0..2 {
+            let head = "POST /a HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}";
+            stream.write_all(head.as_bytes()).await.unwrap();
+            let mut answer = [0; 12];
+            stream.read_exact(&mut answer).await.unwrap();
+            assert_eq!(&answer, b"HTTP/1.1 500");
+            let mut rest = Vec::new();
+            while !rest.ends_with(b"\r\n\r\n") {
+                rest.push(stream.read_u8().await.unwrap());
+            }
+        }
+        drop(stream);
+        stop.cancel();
+        running.await.unwrap();
     }
 }
