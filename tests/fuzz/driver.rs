@@ -99,7 +99,9 @@ fn each_seed(rounds: u64, run: impl Fn(u64)) {
         Some(seconds) => start.elapsed() < seconds,
         None => seed - first < rounds,
     };
-    (first..).take_while(|seed| goes_on(*seed)).for_each(run);
+    for seed in (first..).take_while(|seed| goes_on(*seed)) {
+        run(seed);
+    }
 }
 
 fn number(name: &str) -> Option<u64> {

@@ -144,6 +144,11 @@ fn text(random: &mut Random, before: &Value) -> Value {
     }
 }
 
+/// Whether the file at `path` is YAML.
+pub fn is_yaml(path: &str) -> bool {
+    matches!(path.rsplit_once('.'), Some((_, "yaml")))
+}
+
 /// Checks YAML: both of the parsers that kbr and Kubernetes use (one like it) read the same data.
 pub fn yaml(text: &str) -> Result<(), String> {
     let ours: Vec<Value> = serde_saphyr::from_multiple(text).map_err(|error| error.to_string())?;

@@ -171,7 +171,7 @@ pub fn toml(text: &str) -> String {
 }
 
 /// A table of TOML: as people write it, unless they would not see all of it.
-pub fn toml_table(name: &str, table: toml::Table) -> String {
+pub fn toml_table(name: &str, table: &toml::Table) -> String {
     let tables = toml::Table::from_iter([(name.to_owned(), toml::Value::Table(table.clone()))]);
     let text = toml::to_string(&tables).unwrap_or_default();
     if text.chars().all(|it| is_plain(it) || "\n\t".contains(it)) {
@@ -221,7 +221,11 @@ fn utf16(json: &str) -> String {
     escaped(json, |code| {
         let letter = char::from_u32(code).unwrap_or_default();
         let units = letter.encode_utf16(&mut [0; 2]).to_vec();
-        units.iter().map(|unit| format!("\\u{unit:04x}")).collect()
+        let mut text = String::new();
+        for unit in units {
+            let _ = write!(text, "\\u{unit:04x}");
+        }
+        text
     })
 }
 

@@ -9,7 +9,7 @@ use kbr_scaffold::rust::parse::is_valid;
 use proc_macro2::{TokenStream, TokenTree};
 use serde_json::Value;
 
-use crate::planted::{data, yaml};
+use crate::planted::{data, is_yaml, yaml};
 
 /// How planted markers begin.
 const GRANTS: [&str; 2] = [
@@ -43,10 +43,6 @@ pub fn check(changes: &[Change]) -> Result<(), String> {
         }
     }
     Ok(())
-}
-
-fn is_yaml(path: &str) -> bool {
-    path.ends_with(".yaml")
 }
 
 /// What is more than text in a doc comment: code, which is a test, HTML and scripts.

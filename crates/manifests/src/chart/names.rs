@@ -113,7 +113,7 @@ impl Names {
                 let Some(lease) = name.as_str() else { continue };
                 if let Some(domain) = lease.strip_prefix(&id) {
                     *name = json!(format!("{FULL_NAME}.{domain}"));
-                } else if elects {
+                } else if elects && lease.bytes().all(is_name) {
                     let renamed = format!("{LEASE_IF_RENAMED}.{}", self.domain);
                     *name = json!(format!("{renamed}{ELSE}{lease}{END}"));
                 }
@@ -177,12 +177,12 @@ impl Names {
         let renamed = format!("ne (include \"{0}.fullname\" .) \"{0}\"", self.chart);
         conditional(text, IF_RENAMED, &renamed, &full_name)
             .replace(BRACES, "{{ \"{{\" }}")
-            .replace(BRACE, "{{ \"{\" }}")
-            .replace(WORD, "{{ \"kbr\" }}")
             .replace(
                 &format!("{NAMESPACE}{ALONE}"),
                 "{{ .Release.Namespace | quote }}",
             )
+            .replace(BRACE, "{{ \"{\" }}")
+            .replace(WORD, "{{ \"kbr\" }}")
             .replace(NAMESPACE, "{{ .Release.Namespace }}")
             .replace(&format!("{FULL_NAME}{ALONE}"), &quoted)
             .replace(FULL_NAME, &full_name)
@@ -235,6 +235,11 @@ impl Names {
             .and_then(|it| it.strip_prefix('-'));
         suffix.unwrap_or(name)
     }
+}
+
+/// Whether a string of YAML or Go may have the byte as it is.
+pub fn is_name(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"-_.:".contains(&byte)
 }
 
 /// Text of an object that neither templates read nor kbr, for one of its own marks: these begin with `kbr` and a capital.

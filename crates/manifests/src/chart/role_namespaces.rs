@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::names::{NAMESPACE, Names};
+use super::names::{NAMESPACE, Names, is_name};
 use super::schemas;
 use super::tokens::ALONE;
 use super::values::Row;
@@ -39,7 +39,10 @@ impl RoleNamespaces {
         } else {
             format!("{own}-{namespace}")
         };
-        self.0.insert(key.clone(), namespace.to_owned());
+        if !key.bytes().all(is_name) {
+            return;
+        }
+        self.0.insert(key.clone(), names.plain(namespace));
         object["metadata"]["namespace"] = json!(format!("{BEGIN}{key}{END}"));
     }
 
@@ -55,8 +58,8 @@ impl RoleNamespaces {
         let end = format!("{END}{ALONE}");
         for part in parts {
             let (key, rest) = part.split_once(&end).unwrap_or_default();
-            let name = quote::go(key);
-            let action = format!("{{{{ index .Values.rbac.roleNamespaces {name} | quote }}}}");
+            let key = quote::go(key);
+            let action = format!("{{{{ index .Values.rbac.roleNamespaces {key} | quote }}}}");
             expanded.extend([&action, rest]);
         }
         expanded

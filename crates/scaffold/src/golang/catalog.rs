@@ -26,7 +26,7 @@ pub fn bundle(files: &Files, budget: &mut Budget) -> Option<String> {
     if table.is_empty() {
         return None;
     }
-    Some(quote::toml_table("bundle", table))
+    Some(quote::toml_table("bundle", &table))
 }
 
 fn table(base: &Value) -> Table {

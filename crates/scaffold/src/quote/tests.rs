@@ -104,7 +104,7 @@ fn values_of_yaml_toml_and_json_are_read_as_the_text() {
         assert_eq!(serde_json::from_str::<Value>(&marker).unwrap(), value);
         assert!(!marker.contains('`'));
         let table = toml::Table::from_iter([(text.to_owned(), toml::Value::from(vec![text]))]);
-        let written = toml_table("t", table.clone());
+        let written = toml_table("t", &table);
         let read: toml::Table = written.parse().unwrap();
         assert_eq!(read["t"].as_table(), Some(&table));
         for text in [

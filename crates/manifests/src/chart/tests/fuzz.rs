@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::super::*;
 use crate::files::Body;
 use crate::fuzz;
-use crate::planted::{plant, yaml};
+use crate::planted::{is_yaml, plant, yaml};
 
 /// What `config` renders.
 fn objects() -> Value {
@@ -25,6 +25,8 @@ fn objects() -> Value {
         { "apiVersion": "v1", "kind": "ConfigMap", "metadata": meta("tides-config"), "data": { "k": "v {tides-config} w", "l": "one\n\n  two\n" } },
         { "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "metadata": { "name": "tides-role", "namespace": "team" },
           "rules": [{ "apiGroups": [""], "resources": ["pods"], "verbs": ["get"], "resourceNames": ["tides-x"] }] },
+        { "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "metadata": meta("tides-leader-election-role"),
+          "rules": [{ "apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": ["get"], "resourceNames": ["3f7a.example.com"] }] },
         { "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": { "name": "tides.sea.example.com", "annotations": { "a": "b" } },
           "spec": { "versions": [{ "name": "v1", "schema": { "openAPIV3Schema": { "description": "A tide.", "properties": { "a": { "description": "b" } } } } }] } },
     ])
@@ -37,6 +39,7 @@ fn is_name(path: &str) -> bool {
         .any(|it| path.ends_with(&format!("/{it}")))
         || path.matches('/').count() == 3 && !path.contains("/data/")
         || path.contains("/ports")
+        || path.contains("/rules/-/resources/")
         // It is cut into a repository and a tag.
         || path.ends_with("/image")
 }
@@ -45,7 +48,9 @@ fn files(objects: Vec<Value>) -> anyhow::Result<Vec<Body>> {
     let names = Names::new("tides", "tides-system", "example.com", objects.iter());
     let mut marks = Marks::new(names, Ports::new(objects.iter()));
     let mut objects = objects;
-    objects.iter_mut().for_each(|object| marks.mark(object));
+    for object in &mut objects {
+        marks.mark(object);
+    }
     let chart = Chart {
         root: Path::new("/nonexistent"),
         about: About {
@@ -71,7 +76,7 @@ fn rendered(template: &str) -> Result<String, String> {
         }
         match action.trim() {
             word if word.starts_with('"') => {
-                text += &serde_json::from_str::<String>(word).map_err(|it| it.to_string())?
+                text += &serde_json::from_str::<String>(word).map_err(|it| it.to_string())?;
             }
             word if word.starts_with('-') => {}
             _ => text += "x",
@@ -102,12 +107,8 @@ fn check(files: &[Body]) -> Result<(), String> {
     for Body { path, text } in files {
         let found = if path.contains("/templates/") {
             let text = rendered(text).map_err(|what| format!("{path}: {what}\n{text}"))?;
-            if path.ends_with(".yaml") {
-                yaml(&text)
-            } else {
-                Ok(())
-            }
-        } else if path.ends_with(".yaml") {
+            if is_yaml(path) { yaml(&text) } else { Ok(()) }
+        } else if is_yaml(path) {
             yaml(text)
         } else {
             Ok(())
