@@ -14,7 +14,7 @@ use crate::{
     cache::{
         course::{Course, Doubt},
         fill::Follower,
-        initial::{Events, Position, Watch},
+        initial::{Events, Watch},
         lenient::Lenient,
         object::{Cached, Scope, later, number, version},
         trouble,

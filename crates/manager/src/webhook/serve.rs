@@ -14,7 +14,7 @@ use crate::{
     panics::unwound,
     servers::{
         body::{Body, Limits},
-        http::{self, Handler, Reply, Request},
+        http::{Handler, Reply, Request},
         room::Room,
     },
 };
@@ -196,6 +196,7 @@ mod tests {
     use tokio_util::sync::CancellationToken;
 
     use super::*;
+    use crate::servers::http;
 
     #[test]
     fn the_timeout_comes_from_the_query_of_the_api_server() {

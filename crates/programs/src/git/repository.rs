@@ -23,7 +23,7 @@ const WRITTEN: [&str; 2] = ["index", "objects"];
 pub struct Checked {
     /// The project's root.
     root: PathBuf,
-    /// The top of the work tree, and its `.git`; `None` if the user's GIT_DIR says it.
+    /// The top of the work tree, and its `.git`; `None` if the user's `GIT_DIR` says it.
     found: Option<(PathBuf, PathBuf)>,
 }
 

@@ -208,7 +208,10 @@ impl Service<Request<Body>> for Faulty {
                     };
                     (
                         lines,
-                        Box::pin(async move { Ok(drop(cut.changed().await)) }) as End,
+                        Box::pin(async move {
+                            let _ = cut.changed().await;
+                            Ok(())
+                        }) as End,
                     )
                 }
             };
