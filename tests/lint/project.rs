@@ -68,7 +68,10 @@ impl Project {
         let sum = digest[..6]
             .iter()
             .fold(0_u64, |sum, byte| sum << 8 | u64::from(*byte));
-        write(&path, format!("# kbr:sample {sum:012x}: a checksum\n{body}").as_bytes());
+        write(
+            &path,
+            format!("# kbr:sample {sum:012x}: a checksum\n{body}").as_bytes(),
+        );
         self.written(crds);
         fs::read_to_string(path).expect("the sample")
     }

@@ -2,6 +2,7 @@
 //! release. No release of kbr knows it.
 
 use crate::project::KBR;
+use crate::quote;
 use crate::release::{Archive, Release};
 use crate::upgrade::changes::{Changes, Held, Noted, Renamed, Span};
 
@@ -67,7 +68,10 @@ pub fn of(current: &Release) -> Release {
         }
     }
     for package in ["kbr-manager", "kbr-testing"] {
-        let lines = |version| format!("name = {package:?}\nversion = {version:?}\n");
+        let lines = |version| {
+            let [name, version] = [package, version].map(quote::toml);
+            format!("name = {name}\nversion = {version}\n")
+        };
         for path in [
             "scaffolds/Cargo.lock",
             &format!("library/{package}/Cargo.toml"),
