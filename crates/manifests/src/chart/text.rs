@@ -176,7 +176,8 @@ impl Writer<'_> {
             indent + 2
         };
         for (name, part) in &own {
-            let known = quote::go(&self.marks.names.plain(name));
+            // No mark of kbr's own is expanded in it.
+            let known = quote::go(&self.marks.names.plain(name)).replace("kbr", "\\u006bbr");
             let replaced = format!(
                 "include \"{}.names\" (list {value} {known})",
                 self.marks.names.chart()
