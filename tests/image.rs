@@ -62,7 +62,7 @@ fn the_dependency_layer_has_every_manifest_and_target() {
             }
         }
     }
-    for package in ["kbr-manager", "kbr-testing"] {
+    for package in kbr_scaffold::library::packages() {
         let library = image.join("third_party").join(package).join("src/lib.rs");
         assert!(library.is_file(), "{}", library.display());
     }

@@ -1,7 +1,7 @@
 //! Random objects of a CRD, the same in every run.
 
 #[allow(dead_code, reason = "the linter uses the rest")]
-#[path = "../../crates/crd-lint/src/formats.rs"]
+#[path = "../../crates/rules/src/formats.rs"]
 mod formats;
 #[allow(dead_code, reason = "kbr-testing uses the rest")]
 #[path = "../../crates/testing/src/invented.rs"]

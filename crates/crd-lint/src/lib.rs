@@ -22,43 +22,33 @@
 //! assert_eq!(findings[0].message, "rule `self.nmae != ''`: unknown field `nmae`; did you mean `name`");
 //! ```
 //!
-//! [`LINTS`] lists every lint. [`compatibility`] compares a definition with an older one. [`value`] validates an object against a schema, and [`rules`] evaluates CEL rules on it. The reference
+//! [`LINTS`] lists every lint. [`compatibility`] compares a definition with an older one. Objects are judged by the crate `apiserver-rules`. The reference
 //! is kube-apiserver 1.37: `pkg/apis/apiextensions/validation` and `pkg/apiserver/schema` of `apiextensions-apiserver`. Lints that
 //! may not apply to a newer Kubernetes have [`Lint::version_dependent`] set.
 //!
 //! The help texts are written for definitions derived from Rust types with kube and schemars.
 
 pub mod compatibility;
+mod condition;
 mod definition;
-#[allow(
-    dead_code,
-    unused_imports,
-    reason = "kbr-testing, which has a link to it, uses the rest"
-)]
-mod expressions;
 mod finding;
-mod formats;
 mod lint;
 mod lints;
-mod nearest;
 mod node;
 mod path;
-mod ratcheting;
-mod re2;
-pub mod rules;
-pub mod value;
 
 use std::cell::Cell;
 use std::rc::Rc;
 
 use serde_json::Value;
 
+pub use apiserver_rules::nearest;
+pub use condition::check_condition;
 use definition::Definition;
 pub use finding::{Finding, Severity};
 pub use lint::Lint;
 use lint::{Check, Hit};
 pub use lints::LINTS;
-pub use nearest::nearest;
 pub use node::schemas;
 
 /// All problems of a definition: first those of the definition as a whole, then those of each version.

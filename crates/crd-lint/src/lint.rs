@@ -61,7 +61,7 @@ pub enum Check {
     Version(fn(&Value, &mut Vec<Hit>)),
     /// Checks each schema that describes values.
     Schema(fn(&Node, &mut Vec<Hit>)),
-    /// Checks a match condition of a webhook: only [`check_condition`](crate::rules::check_condition) reports it.
+    /// Checks a match condition of a webhook: only [`check_condition`](crate::check_condition) reports it.
     Condition,
 }
 

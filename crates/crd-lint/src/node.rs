@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use serde_json::Value;
 
-pub use crate::expressions::is_embedded;
+use apiserver_rules::is_embedded;
 
 /// The position of the value that a schema describes; some rules depend on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

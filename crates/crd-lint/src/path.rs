@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::lint::Hit;
-use crate::nearest::nearest;
+use apiserver_rules::nearest;
 
 /// The problem of `path`, if it is not the path of a field. `what` is the subject of the message.
 pub fn unknown(schema: &Value, path: &str, what: &str) -> Option<Hit> {

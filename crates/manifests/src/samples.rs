@@ -5,9 +5,8 @@ mod lines;
 
 use std::path::Path;
 
+use apiserver_rules::{Rules, normalise, set_defaults};
 use crd_lint::nearest;
-use crd_lint::rules::{Broken, broken_by_object};
-use crd_lint::value::{self, Violation};
 use serde_json::{Map, Value, json};
 
 use super::crd::Crd;
@@ -156,25 +155,28 @@ fn problems(crds: &[Crd], file: &str, document: &Document) -> Vec<Problem> {
     };
     let schema = schema(version);
     let object = bare(&document.value);
-    let whole = value::defaulted(schema, &object);
-    let mut found = value::violations(schema, &whole, "");
+    let mut whole = object.clone();
+    normalise(&mut whole);
+    set_defaults(&mut whole, schema);
+    let mut found = apiserver_rules::problems(&whole, schema);
     if found.is_empty() {
         found = rules(version, &document.value, whole);
     }
+    let mut found: Vec<_> = found.into_iter().map(|it| (it.path, it.plain)).collect();
     unknown(schema, &object, "", &mut found);
-    let problem = |violation: Violation| {
-        let text = match violation.path.as_str() {
-            "" => format!("the object {}", violation.reason),
-            path => format!("`{path}` {}", violation.reason),
+    let problem = |(path, plain): (String, String)| {
+        let text = match path.as_str() {
+            "" => format!("the object {plain}"),
+            path => format!("`{path}` {plain}"),
         };
-        Problem::new(text).at(&at(&violation.path))
+        Problem::new(text).at(&at(&path))
     };
     found.into_iter().map(problem).collect()
 }
 
 /// The rules that an object violates. The API server evaluates them only if the object matches the schema, and drops the
 /// status when an object is created if status is a subresource.
-fn rules(version: &Value, object: &Value, mut whole: Value) -> Vec<Violation> {
+fn rules(version: &Value, object: &Value, mut whole: Value) -> Vec<apiserver_rules::Problem> {
     for name in OF_EVERY_OBJECT {
         whole[name] = object[name].clone();
     }
@@ -182,20 +184,14 @@ fn rules(version: &Value, object: &Value, mut whole: Value) -> Vec<Violation> {
     if let (Some(fields), true) = (fields, version["subresources"]["status"].is_object()) {
         fields.remove("status");
     }
-    let violation = |broken: Broken| {
-        let why = broken.why.map(|why| format!(": {why}")).unwrap_or_default();
-        let reason = format!("violates the rule `{}`{why}", broken.rule);
-        Violation {
-            path: broken.path,
-            reason,
-        }
-    };
-    let broken = broken_by_object(schema(version), &whole);
-    broken.into_iter().map(violation).collect()
+    let schema = schema(version);
+    let rules = Rules::of(schema, true);
+    let judgement = rules.map(|rules| rules.judge(schema, &whole, None));
+    judgement.unwrap_or_default().problems
 }
 
 /// Fields that the schema does not have: the API server drops them, and kubectl rejects the object.
-fn unknown(schema: &Value, value: &Value, path: &str, found: &mut Vec<Violation>) {
+fn unknown(schema: &Value, value: &Value, path: &str, found: &mut Vec<(String, String)>) {
     match value {
         Value::Array(items) => {
             for (position, item) in items.iter().enumerate() {
@@ -225,7 +221,7 @@ fn unknown(schema: &Value, value: &Value, path: &str, found: &mut Vec<Violation>
                     let near = nearest(name, known.map(|(known, _)| known.as_str()));
                     let near = near.map(|near| format!(", did you mean `{near}`"));
                     let reason = format!("is an unknown field{}", near.unwrap_or_default());
-                    found.push(Violation { path, reason });
+                    found.push((path, reason));
                 }
             }
         }

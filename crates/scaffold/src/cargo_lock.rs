@@ -1,11 +1,10 @@
 //! The `Cargo.lock` of a new project, written without cargo: the reference project's lock with the project's packages renamed, and
 //! packages and dependencies sorted by name like cargo does.
 
+use crate::library;
+
 /// The name of the reference project, which `kbr init` created. Its lock is a part of each release.
 const REFERENCE: &str = "kbr-reference";
-
-/// The packages of the library, which have the same names in every project.
-const LIBRARY: [&str; 2] = ["kbr-manager", "kbr-testing"];
 
 /// The first line of each package.
 const PACKAGE: &str = "\n[[package]]\n";
@@ -32,7 +31,8 @@ pub fn crates(reference: &str) -> impl Iterator<Item = &str> {
         .split(PACKAGE)
         .skip(1)
         .map(package_name)
-        .filter(|name| ![REFERENCE, "kbr-reference-api"].contains(name) && !LIBRARY.contains(name))
+        .filter(|name| ![REFERENCE, "kbr-reference-api"].contains(name))
+        .filter(|name| !library::packages().any(|package| package == *name))
 }
 
 fn rename_package(package: &str, name: &str) -> String {

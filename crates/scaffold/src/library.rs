@@ -1,4 +1,4 @@
-//! The library in every project, as cargo publishes its packages: kbr-manager, and kbr-testing for the tests.
+//! The library in every project, as cargo publishes its packages: kbr-manager, and for the tests kbr-testing with what it needs.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -11,8 +11,19 @@ use kbr_host::notation::Version;
 /// The folder of kbr-manager in a project.
 pub const FOLDER: &str = "third_party/kbr-manager";
 
-/// The folders of all packages in a project.
-pub const FOLDERS: [&str; 2] = [FOLDER, "third_party/kbr-testing"];
+/// The folders of all packages in a project, sorted.
+pub const FOLDERS: [&str; 3] = [
+    "third_party/apiserver-rules",
+    FOLDER,
+    "third_party/kbr-testing",
+];
+
+/// The names of all packages.
+pub fn packages() -> impl Iterator<Item = &'static str> {
+    FOLDERS
+        .iter()
+        .filter_map(|folder| folder.split('/').next_back())
+}
 
 /// The oldest release with which the code that this kbr scaffolds compiles.
 const OLDEST: &str = "0.3.0";

@@ -1,6 +1,7 @@
 //! A release before this one, made up of today's templates and library, so that tests can upgrade a project before there is a second
 //! release. No release of kbr knows it.
 
+use crate::library;
 use crate::project::KBR;
 use crate::quote;
 use crate::release::{Archive, Release};
@@ -67,7 +68,7 @@ pub fn of(current: &Release) -> Release {
             change(path, &before, &now);
         }
     }
-    for package in ["kbr-manager", "kbr-testing"] {
+    for package in library::packages() {
         let lines = |version| {
             let [name, version] = [package, version].map(quote::toml);
             format!("name = {name}\nversion = {version}\n")

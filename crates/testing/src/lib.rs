@@ -109,9 +109,9 @@ mod turns;
 mod unevaluated;
 mod webhooks;
 
+use apiserver_rules::formats;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 pub use manager::is_ready;
-use server::schema::formats;
 
 #[cfg(feature = "simulate")]
 pub use self::simulate::{External, Oracle, Simulation, Summary, simulate};

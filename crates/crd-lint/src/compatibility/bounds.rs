@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::pair::{Kind, Pair, kind};
 use super::rule::Break;
-use crate::lints::scalars::is_known;
+use apiserver_rules::formats::is_known;
 
 /// Numbers, and the lengths of texts.
 pub fn values(pair: &Pair, found: &mut Vec<Break>) {

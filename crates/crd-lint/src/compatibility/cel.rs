@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::pair::Pair;
 use super::rule::Break;
-use crate::expressions::{parse, unquoted};
+use apiserver_rules::expressions::{parse, unquoted};
 
 /// Rules that are new or different.
 pub fn added(pair: &Pair, found: &mut Vec<Break>) {

@@ -6,7 +6,6 @@ use serde_json::Value;
 
 use crate::lints::keywords::INT_OR_STRING;
 use crate::node::{Node, walk};
-use crate::value;
 
 /// The schemas of the same values, then and now.
 pub struct Pair<'a> {
@@ -89,7 +88,7 @@ impl Pair<'_> {
     /// Whether all values that were valid are known, and still are.
     pub fn keeps_every_value(&self) -> bool {
         let known = self.old["enum"].as_array();
-        known.is_some_and(|values| value::are_valid(self.new.schema, values))
+        known.is_some_and(|values| apiserver_rules::are_valid(self.new.schema, values))
     }
 }
 
@@ -133,7 +132,7 @@ pub fn kind(schema: &Value) -> Kind {
         Some("integer") => Kind::Integer,
         Some("array") => Kind::List,
         Some("number") => Kind::Number,
-        Some("object") if crate::node::is_embedded(schema) => Kind::Resource,
+        Some("object") if apiserver_rules::is_embedded(schema) => Kind::Resource,
         Some("object") => Kind::Object,
         Some("string") => Kind::String,
         _ => Kind::Any,

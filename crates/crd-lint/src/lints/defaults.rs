@@ -2,12 +2,11 @@
 
 use std::cell::OnceCell;
 
+use apiserver_rules::{Problem, Rules, is_embedded, normalise, problems_within, prune};
 use serde_json::Value;
 
 use crate::lint::Hit;
 use crate::node::Node;
-use crate::rules::broken_within;
-use crate::value;
 
 /// Checks that a default is allowed at its path, has no unknown fields, and is valid.
 pub fn check(node: &Node, found: &mut Vec<Hit>) {
@@ -26,40 +25,34 @@ pub fn check(node: &Node, found: &mut Vec<Hit>) {
     if node.meta {
         return;
     }
-    if value::pruned(node.schema, default) != *default {
+    let mut pruned = default.clone();
+    prune(&mut pruned, node.schema, false);
+    if pruned != *default {
         let text = format!("the default `{default}` has unknown fields");
         error(text, "use only fields of the type, by their names in YAML");
     }
-    let once = OnceCell::new();
-    let shown = || once.get_or_init(|| short(default));
-    for fault in value::violations_within(&node.steps, node.schema, default) {
-        let part = if fault.path.is_empty() {
-            "it ".to_owned()
-        } else {
-            format!("`{}` ", fault.path)
-        };
-        let text = format!(
-            "the default `{}` is not valid: {part}{}",
-            shown(),
-            fault.reason
-        );
-        error(
-            text,
-            "change the value of `#[serde(default)]`, or the bounds",
-        );
-    }
-    for broken in broken_within(&node.steps, node.schema, default) {
-        let part = match broken.path.as_str() {
-            "" => String::new(),
-            path => format!(" in `{path}`"),
-        };
-        let why = broken.why.map(|why| format!(": {why}")).unwrap_or_default();
-        let text = format!(
-            "the default `{}` violates the rule `{}`{part}{why}",
-            shown(),
-            broken.rule
-        );
-        error(text, "change the value of `#[serde(default)]`, or the rule");
+    // kubectl, which sends the definition, writes numbers so.
+    let mut default = default.clone();
+    normalise(&mut default);
+    let default = &default;
+    let found = problems_within(&node.steps, default, node.schema);
+    let rules = Rules::of(node.schema, is_embedded(node.schema));
+    let judgement = rules.map(|it| it.judge_default(&node.steps, node.schema, default));
+    let shown = OnceCell::new();
+    for (problems, other) in [
+        (found, "bounds"),
+        (judgement.unwrap_or_default().problems, "rule"),
+    ] {
+        for Problem { path, plain, .. } in problems {
+            let shown = shown.get_or_init(|| short(default));
+            let part = match path.as_str() {
+                "" => "it".to_owned(),
+                path => format!("`{path}`"),
+            };
+            let text = format!("the default `{shown}` is not valid: {part} {plain}");
+            let help = format!("change the value of `#[serde(default)]`, or the {other}");
+            error(text, &help);
+        }
     }
 }
 

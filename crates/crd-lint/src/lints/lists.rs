@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use crate::lint::Hit;
-use crate::nearest::nearest;
 use crate::node::Node;
+use apiserver_rules::nearest;
 
 /// Keyword, the type of value that it applies to, the name of that type in Rust, and the valid values.
 const STRATEGIES: [(&str, &str, &str, &[&str]); 2] = [

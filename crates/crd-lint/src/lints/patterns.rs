@@ -2,7 +2,7 @@
 
 use crate::lint::Hit;
 use crate::node::Node;
-use crate::re2::translate;
+use apiserver_rules::re2::translate;
 
 /// Checks that Go's `regexp` accepts the patterns of a schema and its restrictions.
 pub fn check(node: &Node, found: &mut Vec<Hit>) {

@@ -4,9 +4,9 @@ use cel::IdedExpr;
 use serde_json::{Value, json};
 
 use super::cost::Costs;
-use crate::expressions::{Cause, Checker, Type, TypeError, parse};
 use crate::lint::Hit;
 use crate::node::Node;
+use apiserver_rules::expressions::{Cause, Checker, Type, TypeError, parse};
 
 const LANGUAGE: &str = "rules are written in CEL; to run them in a unit test, add `cel` to `#[kube(…)]` and call `validate_cel`";
 

@@ -1,5 +1,6 @@
 //! Floats, lists of bytes and unknown formats: they work, but are rarely intended.
 
+use apiserver_rules::formats::is_known;
 use serde_json::json;
 
 use crate::lint::Hit;
@@ -45,36 +46,4 @@ pub fn format(node: &Node, found: &mut Vec<Hit>) {
             "use `#[schemars(regex(pattern = \"…\"))]`",
         ));
     }
-}
-
-/// The formats that kube-apiserver 1.37 checks.
-pub fn is_known(format: &str) -> bool {
-    const KNOWN: [&str; 24] = [
-        "bsonobjectid",
-        "uri",
-        "email",
-        "hostname",
-        "ipv4",
-        "ipv6",
-        "cidr",
-        "mac",
-        "uuid",
-        "uuid3",
-        "uuid4",
-        "uuid5",
-        "isbn",
-        "isbn10",
-        "isbn13",
-        "creditcard",
-        "ssn",
-        "hexcolor",
-        "rgbcolor",
-        "byte",
-        "password",
-        "date",
-        "duration",
-        "datetime",
-    ];
-    let format = format.replace('-', "");
-    KNOWN.contains(&&*format) || ["k8sshortname", "k8slongname"].contains(&&*format)
 }

@@ -1,6 +1,6 @@
 //! Objects that a schema allows are read by its types, and written back the same.
 
-#[path = "../../../crd-lint/src/formats.rs"]
+#[path = "../../../rules/src/formats.rs"]
 mod formats;
 #[path = "../../../testing/src/invented.rs"]
 mod invented;

@@ -11,6 +11,7 @@
 mod cases;
 mod compare;
 mod dynamic;
+mod judged;
 #[path = "../support/kbr.rs"]
 mod kbr;
 mod kinds;
@@ -55,6 +56,8 @@ fn the_fake_api_server_behaves_like_a_real_one() {
     for test in [
         "every_case",
         "every_reviewed_case",
+        "the_table",
+        "random_values",
         "every_kind",
         "every_list",
         "deployments",
@@ -102,6 +105,18 @@ async fn every_case_ends_the_same_on_both_servers() {
 #[ignore = "runs below `kbr envtest run`, started by the test above"]
 async fn every_reviewed_case_ends_the_same_on_both_servers() {
     Box::pin(webhooks::all_cases_end_the_same()).await;
+}
+
+#[tokio::test]
+#[ignore = "runs below `kbr envtest run`, started by the test above"]
+async fn the_table_of_values_is_judged_the_same() {
+    judged::table_is_judged_the_same().await;
+}
+
+#[tokio::test]
+#[ignore = "runs below `kbr envtest run`, started by the test above"]
+async fn random_values_are_judged_the_same() {
+    judged::random_values_are_judged_the_same().await;
 }
 
 #[tokio::test]

@@ -175,7 +175,8 @@ impl Side {
     }
 }
 
-async fn send(
+/// Sends a request; returns the code, the body and the warnings of the answer.
+pub async fn send(
     client: &Client,
     method: &Method,
     path: &str,

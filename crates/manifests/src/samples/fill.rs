@@ -1,7 +1,7 @@
 //! Finds a value that is valid for a schema, for the required fields of a sample.
 
-use crd_lint::rules::{Old, broken};
-use crd_lint::value::{defaulted, example, pruned, violations};
+use apiserver_rules::formats::example;
+use apiserver_rules::{Rules, is_embedded, problems, prune, set_defaults};
 use serde_json::{Map, Value, json};
 
 /// Texts that match common patterns and formats in CRDs.
@@ -65,10 +65,14 @@ pub fn fill(schema: &Value, now: Option<&Value>) -> Value {
 
 /// Whether `value`, with its defaults, is valid, follows its rules, and has no unknown field.
 pub fn is_valid(schema: &Value, value: &Value) -> bool {
-    let whole = || defaulted(schema, value);
-    pruned(schema, value) == *value
-        && violations(schema, &whole(), "").is_empty()
-        && broken(schema, &whole(), Old::None).is_empty()
+    let mut pruned = value.clone();
+    prune(&mut pruned, schema, false);
+    let mut whole = value.clone();
+    set_defaults(&mut whole, schema);
+    let follows = |rules: Rules| rules.judge(schema, &whole, None).problems.is_empty();
+    pruned == *value
+        && problems(&whole, schema).is_empty()
+        && Rules::of(schema, is_embedded(schema)).is_none_or(follows)
 }
 
 /// Variants of an object: one field has another value, is added, or is removed. Rules about several fields may need one of these.
@@ -145,7 +149,10 @@ fn joined(schema: &Value, part: &Value, value: &Value) -> Value {
 
 fn object(schema: &Value, now: Option<&Value>) -> Value {
     let mut fields = Map::new();
-    let now = now.map(|now| pruned(schema, now));
+    let now = now.cloned().map(|mut now| {
+        prune(&mut now, schema, false);
+        now
+    });
     let now = now.as_ref().and_then(Value::as_object);
     for (name, value) in now.into_iter().flatten() {
         let field = match &schema["properties"][name] {

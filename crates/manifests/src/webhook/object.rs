@@ -1,7 +1,7 @@
 //! A webhook in the form of the API: applies a `patch`, and finds what the API server would reject.
 
+use crd_lint::check_condition;
 use crd_lint::nearest;
-use crd_lint::rules::check_condition;
 use serde_json::{Map, Value, json};
 
 use crate::allow::is_allowable;

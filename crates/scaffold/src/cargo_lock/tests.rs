@@ -57,7 +57,7 @@ const NAMES: [&str; 12] = [
 fn the_reference_lock_is_in_cargos_order() {
     let lock = checkout::lock();
     assert_eq!(named(&lock, REFERENCE), lock);
-    for ours in LIBRARY.into_iter().chain([REFERENCE, "kbr-reference-api"]) {
+    for ours in library::packages().chain([REFERENCE, "kbr-reference-api"]) {
         assert!(
             lock.contains(&format!("{PACKAGE}name = \"{ours}\"\n")),
             "{ours}"
@@ -68,7 +68,7 @@ fn the_reference_lock_is_in_cargos_order() {
 
 #[test]
 fn the_lock_has_the_version_of_the_library() {
-    for name in LIBRARY {
+    for name in library::packages() {
         let package = format!("{PACKAGE}name = \"{name}\"\nversion = \"{KBR}\"\n");
         assert!(
             checkout::lock().contains(&package),
@@ -134,14 +134,19 @@ fn workspace(root: &Path, name: &str) {
     package(root, name, &dependencies);
     let manifest = root.join("Cargo.toml");
     let text = fs::read_to_string(&manifest).unwrap();
-    let members =
-        "\n[workspace]\nmembers = [\"api\"]\nexclude = [\"others\", \"manager\", \"testing\"]\n";
+    let members = "\n[workspace]\nmembers = [\"api\"]\nexclude = [\"others\", \"manager\", \"rules\", \"testing\"]\n";
     fs::write(&manifest, text + members).unwrap();
     package(&root.join("api"), &api, &others[..8]);
-    let [manager, testing] = LIBRARY;
+    let [rules, manager, testing] = library::FOLDERS.map(|folder| &folder["third_party/".len()..]);
     package(&root.join("manager"), manager, &others[4..]);
     let dependency = "manager = { path = \"../manager\", package = \"kbr-manager\" }".to_owned();
-    package(&root.join("testing"), testing, &[dependency]);
+    let rules_of_testing = format!("{rules} = {{ path = \"../rules\" }}");
+    package(&root.join("rules"), rules, &[]);
+    package(
+        &root.join("testing"),
+        testing,
+        &[dependency, rules_of_testing],
+    );
 }
 
 fn package(folder: &Path, name: &str, dependencies: &[String]) {

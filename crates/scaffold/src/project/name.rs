@@ -1,6 +1,7 @@
 //! Rules for the project name: it names the crate and the binary, and is the prefix of every name in the cluster.
 
 use crate::cargo_lock;
+use crate::library;
 use crate::resource::names;
 
 /// The maximum length: `<name>-webhook-certificate` and the names of Pods must be DNS labels.
@@ -22,8 +23,8 @@ const OF_CARGO: &[&str] = &[
     "tests",
 ];
 
-/// Crates and binaries in every project.
-const OF_PROJECTS: &[&str] = &["api", "crdgen", "kbr-manager", "kbr-testing", "manager"];
+/// Crates and binaries in every project, besides the packages of the library.
+const OF_PROJECTS: &[&str] = &["api", "crdgen", "manager"];
 
 /// Why the characters of `name` are invalid, as a sentence.
 pub fn spelling(name: &str) -> Option<String> {
@@ -55,7 +56,7 @@ pub fn problem(name: &str, lock: &str) -> Option<String> {
     if name == "null" {
         return Some("the project name `null` is not a string in YAML".to_owned());
     }
-    if OF_PROJECTS.contains(&name) {
+    if OF_PROJECTS.contains(&name) || library::packages().any(|package| package == name) {
         return Some(format!(
             "the project name `{name}` is reserved: every project has a crate of that name"
         ));

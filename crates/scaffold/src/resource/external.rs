@@ -5,19 +5,12 @@ mod dependencies;
 use kbr_host::diagnostic::Problems;
 
 use super::names;
-use crate::quote;
+use crate::{library, quote};
 
 pub use dependencies::Dependencies;
 
 /// Crates that every project depends on, and the project's own crates.
-const PRESENT: &[&str] = &[
-    "api",
-    "k8s-openapi",
-    "kbr-manager",
-    "kbr-testing",
-    "kube",
-    "manager",
-];
+const PRESENT: &[&str] = &["api", "k8s-openapi", "kube", "manager"];
 
 /// Where a crate comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,7 +60,8 @@ impl External {
             problems.add(problem, help);
             (String::new(), Source::Registry(String::new()))
         });
-        if PRESENT.contains(&package.replace('_', "-").as_str()) {
+        let name = package.replace('_', "-");
+        if PRESENT.contains(&name.as_str()) || library::packages().any(|it| it == name) {
             problems.add(
                 format!("`{package}` is not an external crate: every project has it"),
                 "for a built-in kind or a kind of this project, leave `--external-crate` and `--external-type` out",

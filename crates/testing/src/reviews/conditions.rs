@@ -4,7 +4,9 @@
 
 use serde_json::Value;
 
-use crate::{server::schema::holds, unevaluated::Unevaluated};
+use apiserver_rules::holds;
+
+use crate::unevaluated::Unevaluated;
 
 /// The conditions of a webhook. Clones share what is known of them.
 #[derive(Clone, Debug, Default)]

@@ -38,7 +38,7 @@ impl Admission {
         }
         let mut object = tidy(object, kind);
         if let Some(schema) = &kind.schema {
-            schema::set_defaults(&mut object, schema, true);
+            apiserver_rules::set_defaults(&mut object, schema);
         }
         Some(object)
     }
@@ -150,7 +150,7 @@ impl Objects {
         };
         let mut object = tidy(object, &kind);
         if let Some(schema) = &kind.schema {
-            schema::complete(&mut object, schema);
+            apiserver_rules::complete(&mut object, schema);
         }
         let counted = |object: &Value| {
             let mut object = object.clone();

@@ -7,7 +7,9 @@ use std::collections::BTreeSet;
 use hyper::StatusCode;
 use serde_json::{Value, json};
 
-use super::{path::Path, schema::Problem};
+use apiserver_rules::Problem;
+
+use super::path::Path;
 
 /// An answer to a request.
 pub(crate) type Answer = Result<(StatusCode, Value), ErrorResponse>;

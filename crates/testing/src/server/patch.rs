@@ -100,68 +100,33 @@ fn remove(value: &mut Value, path: &str) -> Option<Value> {
     }
 }
 
-/// An object as it is stored: without `null` fields, except for nullable ones. Metadata and Kubernetes' own kinds,
-/// which are structs, also lose empty lists and maps.
-pub(super) fn tidy(object: Value, kind: &Kind) -> Value {
-    let mut object = without_nulls(object, kind.schema.as_deref());
+/// An object as it is stored: metadata and Kubernetes' own kinds, which are structs, lose `null` fields and empty lists and maps. Without a
+/// schema, all are taken for structs.
+pub(super) fn tidy(mut object: Value, kind: &Kind) -> Value {
     if kind.built_in {
+        without_nulls(&mut object);
         without_empty(&mut object);
-    } else if let Some(meta) = object.get_mut("metadata") {
+        return object;
+    }
+    if kind.schema.is_none() {
+        without_nulls(&mut object);
+    }
+    if let Some(meta) = object.get_mut("metadata") {
+        without_nulls(meta);
         without_empty(meta);
     }
     object
 }
 
-/// Removes `null` fields that the schema does not declare nullable.
-pub(super) fn without_nulls(value: Value, schema: Option<&Value>) -> Value {
+fn without_nulls(value: &mut Value) {
     match value {
-        Value::Object(object) => object
-            .into_iter()
-            .filter_map(|(name, value)| {
-                let schema = below(schema, &name);
-                let keep = !value.is_null() || schema.is_some_and(nullable);
-                keep.then(|| (name, without_nulls(value, schema)))
-            })
-            .collect(),
-        Value::Array(items) => {
-            let schema = schema.and_then(|schema| schema.get("items"));
-            items
-                .into_iter()
-                .map(|item| without_nulls(item, schema))
-                .collect()
+        Value::Object(object) => {
+            object.retain(|_, value| !value.is_null());
+            object.values_mut().for_each(without_nulls);
         }
-        value => value,
+        Value::Array(items) => items.iter_mut().for_each(without_nulls),
+        _ => {}
     }
-}
-
-/// Whether a field is `null` that the schema does not declare nullable.
-pub(super) fn has_wrong_null(value: &Value, schema: &Value) -> bool {
-    match value {
-        Value::Object(object) => object.iter().any(|(name, value)| {
-            below(Some(schema), name).is_some_and(|schema| {
-                value.is_null() && !nullable(schema) || has_wrong_null(value, schema)
-            })
-        }),
-        Value::Array(items) => items
-            .iter()
-            .any(|item| has_wrong_null(item, &schema["items"])),
-        _ => false,
-    }
-}
-
-fn nullable(schema: &Value) -> bool {
-    schema["nullable"] == true
-}
-
-/// The schema of a field.
-fn below<'s>(schema: Option<&'s Value>, name: &str) -> Option<&'s Value> {
-    let schema = schema?;
-    let declared = schema["properties"].get(name);
-    declared.or_else(|| {
-        schema
-            .get("additionalProperties")
-            .filter(|any| any.is_object())
-    })
 }
 
 fn without_empty(value: &mut Value) {

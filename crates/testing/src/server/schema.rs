@@ -1,32 +1,64 @@
-//! What the API server does with an object by the schema of its definition: it prunes unknown fields, sets defaults,
-//! and validates.
-//!
-//! Source: `k8s.io/apiextensions-apiserver/pkg/apiserver/schema/{pruning,defaulting}` and `validation`.
-//! What patterns, formats and rules in CEL mean is the linter's code: `expressions`, `formats`, `nearest`, `ratcheting` and `re2` are
-//! links to it. Without the feature `cel`, rules are not evaluated.
+//! What the API server rejects of an object by the schema of its definition: the rules of `apiserver-rules`, and what is not evaluated.
+//! Without the feature `cel`, rules in CEL are not.
 
-#[cfg(feature = "cel")]
-#[allow(dead_code, unused_imports, reason = "the linter uses the rest")]
-mod expressions;
-pub(crate) mod formats;
-#[cfg(feature = "cel")]
-mod nearest;
-mod problem;
-mod ratcheting;
-mod re2;
-#[cfg_attr(not(feature = "cel"), path = "schema/no_rules.rs")]
-mod rules;
-mod validate;
+use std::sync::Arc;
 
-use serde_json::{Map, Value};
+use apiserver_rules::{self as rules, Problem, Reason, re2};
+use serde_json::Value;
 
-use self::problem::Reason;
-#[cfg(feature = "simulate")]
-pub(crate) use self::validate::problems;
-pub(crate) use self::{
-    problem::Problem,
-    rules::{Rules, holds},
-};
+use crate::unevaluated::Unevaluated;
+
+/// The rules in CEL of a schema. Clones share what is known of them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Rules {
+    compiled: Option<Arc<rules::Rules>>,
+    unevaluated: Unevaluated,
+}
+
+impl Rules {
+    pub(crate) fn of(schema: &Value) -> Self {
+        Self {
+            compiled: rules::Rules::of(schema, true).map(Arc::new),
+            unevaluated: Unevaluated::default(),
+        }
+    }
+
+    /// Whether there are any to evaluate.
+    pub(super) fn any(&self) -> bool {
+        self.compiled.is_some()
+    }
+
+    /// What they reject of an object, which replaces another or is created. Those that cannot be evaluated accept it, and are
+    /// recorded.
+    pub(super) fn problems(
+        &self,
+        schema: &Value,
+        new: &Value,
+        old: Option<&Value>,
+    ) -> Vec<Problem> {
+        let Some(rules) = &self.compiled else {
+            return Vec::new();
+        };
+        let judgement = rules.judge(schema, new, old);
+        for expression in &judgement.unevaluated {
+            self.unevaluated.record("rule", expression);
+        }
+        judgement.problems
+    }
+
+    /// Whether they accept an update for certain.
+    #[cfg(feature = "simulate")]
+    pub(crate) fn accept(&self, schema: &Value, new: &Value, old: &Value) -> bool {
+        let rules = self.compiled.as_ref();
+        rules.is_none_or(|rules| rules.judge(schema, new, Some(old)) == rules::Judgement::default())
+    }
+
+    /// The rules that could not be evaluated.
+    #[cfg(feature = "simulate")]
+    pub(crate) fn unevaluated(&self) -> Vec<String> {
+        self.unevaluated.all()
+    }
+}
 
 /// What the API server rejects of an object, which replaces another or is created.
 pub(super) fn rejected(
@@ -36,14 +68,11 @@ pub(super) fn rejected(
     old: Option<&Value>,
 ) -> Vec<Problem> {
     let mut found = match old {
-        Some(old) => validate::problems_of_update(new, old, schema),
-        None => validate::problems(new, schema),
+        Some(old) => rules::problems_of_update(new, old, schema),
+        None => rules::problems(new, schema),
     };
-    if rules.any()
-        && found
-            .iter()
-            .any(|problem| BLOCKING.contains(&problem.reason))
-    {
+    let blocks = |problem: &Problem| BLOCKING.contains(&problem.reason);
+    if rules.any() && found.iter().any(blocks) {
         found.push(Problem::new(Reason::Invalid, "", UNCHECKED));
     } else {
         found.extend(rules.problems(schema, new, old));
@@ -106,159 +135,12 @@ fn find_unchecked(schema: &Value, rules: &mut usize, patterns: &mut Vec<String>)
     }
 }
 
-/// What every object has, whatever its schema says.
-const OF_ALL: [&str; 3] = ["apiVersion", "kind", "metadata"];
-
-/// Prunes the fields of an object that its schema does not know, and sets the defaults of those that are missing.
-pub(super) fn complete(object: &mut Value, schema: &Value) {
-    prune(object, schema, true);
-    set_defaults(object, schema, true);
-}
-
-/// The path of a field that the schema does not know, if there is one: such a field cannot be applied.
-pub(super) fn undeclared(object: &Value, schema: &Value) -> Option<String> {
-    let mut known = object.clone();
-    prune(&mut known, schema, true);
-    difference(object, &known)
-}
-
-/// The path of the first field that `pruned` lacks.
-fn difference(whole: &Value, pruned: &Value) -> Option<String> {
-    match (whole, pruned) {
-        (Value::Object(whole), Value::Object(pruned)) => {
-            let mut fields = whole.iter();
-            fields.find_map(|(name, value)| match pruned.get(name) {
-                None => Some(format!(".{name}")),
-                Some(pruned) => Some(format!(".{name}{}", difference(value, pruned)?)),
-            })
-        }
-        (Value::Array(whole), Value::Array(pruned)) => {
-            let mut items = whole.iter().zip(pruned).enumerate();
-            items.find_map(|(at, (whole, pruned))| {
-                Some(format!("[{at}]{}", difference(whole, pruned)?))
-            })
-        }
-        _ => None,
-    }
-}
-
-fn prune(value: &mut Value, schema: &Value, is_object: bool) {
-    match value {
-        Value::Object(fields) => {
-            let keeps_unknown = schema["x-kubernetes-preserve-unknown-fields"] == true;
-            fields.retain(|name, _| {
-                is_object && OF_ALL.contains(&name.as_str())
-                    || keeps_unknown
-                    || field(schema, name).is_some()
-            });
-            for (name, value) in below(fields, is_object) {
-                if let Some(schema) = field(schema, name) {
-                    prune(value, schema, is_embedded(schema));
-                }
-            }
-        }
-        Value::Array(items) if schema["items"].is_object() => {
-            let schema = &schema["items"];
-            for item in items {
-                prune(item, schema, is_embedded(schema));
-            }
-        }
-        _ => {}
-    }
-}
-
-pub(super) fn set_defaults(value: &mut Value, schema: &Value, is_object: bool) {
-    match value {
-        Value::Object(fields) => {
-            for (name, schema) in schema["properties"].as_object().into_iter().flatten() {
-                let default = &schema["default"];
-                let is_missing = match fields.get(name) {
-                    None => true,
-                    Some(value) => value.is_null() && schema["nullable"] != true,
-                };
-                if is_missing && !default.is_null() {
-                    fields.insert(name.clone(), default.clone());
-                }
-            }
-            for (name, value) in below(fields, is_object) {
-                if let Some(schema) = field(schema, name) {
-                    set_defaults(value, schema, is_embedded(schema));
-                }
-            }
-        }
-        Value::Array(items) => {
-            let schema = &schema["items"];
-            for item in items {
-                set_defaults(item, schema, is_embedded(schema));
-            }
-        }
-        _ => {}
-    }
-}
-
-/// The fields that the schema describes; the metadata of an object has a schema of its own.
-fn below(
-    fields: &mut Map<String, Value>,
-    is_object: bool,
-) -> impl Iterator<Item = (&String, &mut Value)> {
-    fields
-        .iter_mut()
-        .filter(move |(name, _)| !is_object || !OF_ALL.contains(&name.as_str()))
-}
-
-/// The schema of a field, if there is one. `additionalProperties: true` describes any field.
-fn field<'s>(schema: &'s Value, name: &str) -> Option<&'s Value> {
-    let others = &schema["additionalProperties"];
-    let declared = schema["properties"].get(name);
-    declared.or_else(|| (others.is_object() || *others == true).then_some(others))
-}
-
-fn is_embedded(schema: &Value) -> bool {
-    schema["x-kubernetes-embedded-resource"] == true
-}
-
-#[cfg(test)]
+#[cfg(all(test, feature = "simulate"))]
 mod tests {
     use serde_json::json;
 
     use super::*;
 
-    fn completed(mut object: Value, schema: &Value) -> Value {
-        complete(&mut object, schema);
-        object
-    }
-
-    #[test]
-    fn unknown_fields_are_pruned_and_missing_ones_get_their_defaults() {
-        let schema = json!({"properties": {
-            "spec": {"properties": {
-                "size": {"type": "integer", "default": 3},
-                "note": {"type": "string", "nullable": true, "default": "none"},
-                "ports": {"items": {"properties": {"protocol": {"default": "TCP"}}}},
-                "labels": {"additionalProperties": {"type": "string"}},
-                "any": {"x-kubernetes-preserve-unknown-fields": true, "properties": {"a": {"properties": {}}}},
-            }},
-            "status": {"default": {"phase": "New"}, "properties": {"phase": {}}},
-        }});
-        let object = json!({
-            "apiVersion": "v1", "kind": "A", "metadata": {"name": "a", "x": 1}, "extra": 1,
-            "spec": {
-                "size": null, "note": null, "wrong": 1, "ports": [{"wrong": 1}], "labels": {"a": "b"},
-                "any": {"a": {"pruned": 1}, "kept": {"b": 1}},
-            },
-        });
-        let expected = json!({
-            "apiVersion": "v1", "kind": "A", "metadata": {"name": "a", "x": 1},
-            "spec": {
-                "size": 3, "note": null, "ports": [{"protocol": "TCP"}], "labels": {"a": "b"},
-                "any": {"a": {}, "kept": {"b": 1}},
-            },
-            "status": {"phase": "New"},
-        });
-        assert_eq!(completed(object, &schema), expected);
-    }
-
-    #[cfg(feature = "simulate")]
     #[test]
     fn what_is_not_checked_is_counted() {
         let crd = |schema: Value| json!({"metadata": {"name": "a"}, "spec": {"versions": [{"schema": {"openAPIV3Schema": schema}}]}});
@@ -276,32 +158,5 @@ mod tests {
             "rules in CEL (4) and the patterns (?=a) of a are not evaluated; to evaluate rules, "
         };
         assert!(found.starts_with(expected), "{found}");
-    }
-
-    #[test]
-    fn the_path_of_an_unknown_field_is_found() {
-        let schema = json!({"properties": {"spec": {"properties": {
-            "list": {"items": {"properties": {"a": {}}}},
-        }}}});
-        let known = json!({"kind": "A", "spec": {"list": [{"a": 1}, {"a": 2}]}});
-        assert_eq!(undeclared(&known, &schema), None);
-        let mut unknown = known;
-        unknown["spec"]["list"][1]["b"] = json!(1);
-        let path = undeclared(&unknown, &schema);
-        assert_eq!(path.as_deref(), Some(".spec.list[1].b"));
-    }
-
-    #[test]
-    fn an_embedded_object_keeps_what_every_object_has() {
-        let schema = json!({"properties": {"template": {
-            "x-kubernetes-embedded-resource": true, "properties": {"spec": {"properties": {}}},
-        }}});
-        let template =
-            json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}, "spec": {"b": 1}});
-        let found = completed(json!({ "template": template }), &schema);
-        assert_eq!(
-            found["template"],
-            json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}, "spec": {}})
-        );
     }
 }

@@ -106,7 +106,7 @@ impl Objects {
         let schema = kind.schema.as_ref().filter(|_| kind.rules.any())?;
         let old = self.stored.get(path).map(|old| &old.object);
         let mut new = tidy(new.clone(), &kind);
-        schema::complete(&mut new, schema);
+        apiserver_rules::complete(&mut new, schema);
         let problems = kind.rules.problems(schema, &new, old);
         let error = ErrorResponse::invalid_fields(path, &kind.name, &problems);
         (!problems.is_empty()).then(|| error.message().to_owned())
@@ -220,7 +220,7 @@ impl Objects {
         }
         let mut object = tidy(object, &kind);
         if let Some(schema) = &kind.schema {
-            schema::complete(&mut object, schema);
+            apiserver_rules::complete(&mut object, schema);
         }
         let mut owners = Owners::default();
         let mut before = json!({});
@@ -253,6 +253,7 @@ impl Objects {
         self.version += 1;
         let Stored { object, owners } = stored;
         let mut object = tidy(object, kind);
+        apiserver_rules::normalise(&mut object);
         let meta = &mut object["metadata"];
         meta["resourceVersion"] = json!(self.version.to_string());
         meta["name"] = json!(path.name);

@@ -84,7 +84,7 @@ impl Objects {
     /// An object with the defaults of the version of this path.
     pub(crate) fn with_defaults(&self, object: &mut Value, path: &Path) {
         if let Some(schema) = self.kinds.of(path).and_then(|kind| kind.schema) {
-            schema::set_defaults(object, &schema, true);
+            apiserver_rules::set_defaults(object, &schema);
         }
     }
 
@@ -103,7 +103,7 @@ impl Objects {
         }
         let kind = self.kinds.of(path);
         if let Some(schema) = kind.as_ref().and_then(|kind| kind.schema.as_ref()) {
-            schema::complete(&mut object, schema);
+            apiserver_rules::complete(&mut object, schema);
         }
         self.shown_at(&object, stored_at)
     }
@@ -119,7 +119,7 @@ impl Objects {
         // Each version has its own fields and defaults.
         if let Some(schema) = self.kinds.of(path).and_then(|kind| kind.schema) {
             let all = converted.iter_mut();
-            all.for_each(|object| schema::complete(object, &schema));
+            all.for_each(|object| apiserver_rules::complete(object, &schema));
         }
         Ok(converted)
     }

@@ -12,7 +12,7 @@ use super::{
     delete::held,
     kinds::Kind,
     owners::{Apply, Failure, Ignored, Manager, Owners},
-    patch::{has_wrong_null, json_patch, merge, tidy},
+    patch::{json_patch, merge, tidy},
     path::Path,
     schema,
     shape::Shape,
@@ -153,7 +153,9 @@ impl Objects {
             ));
         }
         let schema = kind.schema.as_ref();
-        if let Some(field) = schema.and_then(|schema| schema::undeclared(&call.body, schema)) {
+        if let Some(field) =
+            schema.and_then(|schema| apiserver_rules::undeclared(&call.body, schema))
+        {
             let why = format!(
                 "failed to create typed patch object: {field}: field not declared in schema"
             );
@@ -193,14 +195,8 @@ impl Objects {
             Failure::Conflicts(causes) => ErrorResponse::apply_conflict(&path, &causes),
             Failure::Duplicate(why) => ErrorResponse::internal(&path, &why),
         })?;
-        complete(&mut applied, kind);
-        if kind
-            .schema
-            .as_ref()
-            .is_some_and(|schema| has_wrong_null(&applied, schema))
-        {
-            let why = "Invalid value: \"null\": a field that may not be null is, or nothing is left of it";
-            return Err(ErrorResponse::invalid(&path, &kind.name, why));
+        if let Some(schema) = &kind.schema {
+            apiserver_rules::complete_applied(&mut applied, schema);
         }
         match live {
             Some(live) => self.change(call, kind, &live, &applied, owners),
@@ -209,8 +205,7 @@ impl Objects {
                 "uid mismatch: the provided object specified a uid, and no existing object was found",
             )),
             None => {
-                let mut object = fresh(&applied, kind, &path);
-                complete(&mut object, kind);
+                let object = fresh(&applied, kind, &path);
                 self.add(call, kind, &path, Stored { object, owners })
             }
         }
@@ -312,7 +307,7 @@ impl Objects {
 /// Prunes the fields that the definition does not know, and sets its defaults.
 fn complete(object: &mut Value, kind: &Kind) {
     if let Some(schema) = &kind.schema {
-        schema::complete(object, schema);
+        apiserver_rules::complete(object, schema);
     }
 }
 

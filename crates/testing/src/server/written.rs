@@ -2,11 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{
-    kinds::Kind,
-    patch::{tidy, without_nulls},
-    path::Path,
-};
+use super::{kinds::Kind, patch::tidy, path::Path};
 
 /// Fields of the metadata that only the server sets.
 const SERVERS: [&str; 5] = [
@@ -22,7 +18,7 @@ const SERVERS: [&str; 5] = [
 pub(super) fn split(path: &Path, kind: &Kind, old: &Value, mut changed: Value) -> Value {
     let mut object = if path.subresource == "status" {
         let mut object = old.clone();
-        object["status"] = changed["status"].take();
+        restore(&mut object, &changed, "status");
         if kind.built_in {
             let labels = old["metadata"]["labels"].clone();
             object["metadata"] = changed["metadata"].take();
@@ -31,7 +27,7 @@ pub(super) fn split(path: &Path, kind: &Kind, old: &Value, mut changed: Value) -
         object
     } else {
         if kind.status {
-            changed["status"] = old["status"].clone();
+            restore(&mut changed, old, "status");
         }
         changed
     };
@@ -59,16 +55,25 @@ pub(super) fn bumps(kind: &Kind, old: &Value, new: &Value) -> bool {
         if kind.status {
             object["status"] = Value::Null;
         }
-        without_nulls(object, None)
+        object
     };
     counted(old) != counted(new)
+}
+
+/// Gives an object the field of another, or none if that has none.
+pub(super) fn restore(object: &mut Value, from: &Value, field: &str) {
+    match (object, from.get(field)) {
+        (object, Some(value)) => object[field] = value.clone(),
+        (Value::Object(fields), None) => drop(fields.remove(field)),
+        _ => {}
+    }
 }
 
 /// An object for creation: without the fields that the server sets.
 pub(super) fn fresh(body: &Value, kind: &Kind, path: &Path) -> Value {
     let mut object = body.clone();
     if kind.status {
-        object["status"] = Value::Null;
+        restore(&mut object, &Value::Null, "status");
     }
     object["apiVersion"] = json!(path.api_version());
     if !kind.name.is_empty() {

@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::server::schema::{self, Rules};
+use crate::server::schema::Rules;
 
 /// More changes than this are left out.
 const MOST: usize = 40;
@@ -53,7 +53,8 @@ pub(super) fn changes(object: &Value, schema: &Value, rules: &Rules) -> Vec<Chan
     all.retain(|change: &Change| {
         let mut changed = object.clone();
         change.make(&mut changed);
-        schema::problems(&changed, schema).is_empty() && rules.accept(schema, &changed, object)
+        apiserver_rules::problems(&changed, schema).is_empty()
+            && rules.accept(schema, &changed, object)
     });
     all.truncate(MOST);
     all

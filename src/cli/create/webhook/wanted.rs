@@ -1,6 +1,6 @@
 //! The webhooks that the flags of `kbr create webhook` select.
 
-use crd_lint::rules::check_condition;
+use crd_lint::check_condition;
 
 use super::args::{Args, WebhookParts};
 use kbr_host::diagnostic::Problems;

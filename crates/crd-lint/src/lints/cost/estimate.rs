@@ -8,7 +8,7 @@ use cel::IdedExpr;
 use cel::common::ast::{CallExpr, ComprehensionExpr, EntryExpr, Expr};
 use serde_json::{Value, json};
 
-use crate::expressions::unquoted;
+use apiserver_rules::expressions::unquoted;
 
 /// The largest request, in bytes.
 const REQUEST: u64 = 3 * 1024 * 1024;

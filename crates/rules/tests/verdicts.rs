@@ -1,0 +1,52 @@
+//! A table of values, judged as a real API server has judged them: `tests/real` of kbr-manager compares it with one.
+
+use std::collections::BTreeSet;
+
+use apiserver_rules::{complete, normalise, problems};
+use serde_json::{Value, json};
+
+/// What an object with the value in `spec.x` becomes.
+fn verdict(schema: &Value, value: &Value) -> Value {
+    let schema = json!({"type": "object", "properties": {
+        "spec": {"type": "object", "properties": {"x": schema}},
+    }});
+    let mut object = json!({"apiVersion": "v1", "kind": "A", "metadata": {}, "spec": {"x": value}});
+    complete(&mut object, &schema);
+    let found = problems(&object, &schema);
+    if !found.is_empty() {
+        let causes = found.iter().map(|it| it.to_string().replace("spec.x", "x"));
+        return json!({"causes": causes.collect::<BTreeSet<_>>()});
+    }
+    normalise(&mut object);
+    match object["spec"].get("x") {
+        Some(stored) => json!({"stored": stored}),
+        None => json!({}),
+    }
+}
+
+#[test]
+fn every_value_is_judged_as_by_a_real_api_server() {
+    let table: Vec<Value> = serde_json::from_str(include_str!("verdicts.json")).expect("JSON");
+    let mut differ = Vec::new();
+    for row in &table {
+        let text = row["schema"].to_string();
+        let alternatives = ["anyOf", "oneOf", "\"not\""];
+        let has_alternatives = alternatives.iter().any(|key| text.contains(key));
+        for case in row["cases"].as_array().expect("cases") {
+            let (real, ours) = (&case["verdict"], verdict(&row["schema"], &case["value"]));
+            let is_undecoded = real["code"] == 400 && ours.get("causes").is_some();
+            let both_refuse = real.get("causes").is_some() && ours.get("causes").is_some();
+            if *real != ours && !(has_alternatives && both_refuse) && !is_undecoded {
+                differ.push(format!(
+                    "{text} {}:\n  real {real}\n  ours {ours}",
+                    case["value"]
+                ));
+            }
+        }
+    }
+    assert!(
+        table.len() > 40 && differ.is_empty(),
+        "{}",
+        differ.join("\n")
+    );
+}

@@ -1,1 +1,0 @@
-../../../../crd-lint/src/re2.rs
