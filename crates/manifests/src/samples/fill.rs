@@ -229,6 +229,9 @@ fn number(schema: &Value) -> Option<Value> {
     candidates
         .into_iter()
         .flatten()
+        // The API server compares an integer with the whole part of a bound only.
+        .filter(|number| least.is_none_or(|least| *number >= least))
+        .filter(|number| most.is_none_or(|most| *number <= most))
         .map(whole)
         .find(|value| is_valid(schema, value))
 }
