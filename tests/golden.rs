@@ -22,6 +22,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use kbr_scaffold::library;
 use support::{copy, folders, repository, shell, stderr, stdout, tree, write};
 
 type Tree = BTreeMap<String, Vec<u8>>;
@@ -110,7 +111,7 @@ fn script(case: &Path) -> String {
 
 /// Removes the library, and the lock if the case does not record it.
 fn summarize(case: &Path, files: &mut Tree) {
-    files.retain(|path, _| !path.starts_with("third_party/kbr-"));
+    files.retain(|path, _| !library::has(path));
     if !case.join("out/Cargo.lock").exists() {
         files.remove("Cargo.lock");
     }
@@ -119,7 +120,7 @@ fn summarize(case: &Path, files: &mut Tree) {
 /// Replaces the version and number of files in lines about the library: `third_party/kbr-manager (kbr-manager 0.2.0, 93 files)`.
 fn without_library(said: &str) -> String {
     let line = |line: &str| {
-        let is_counted = line.contains("third_party/kbr-") && line.contains("file");
+        let is_counted = line.contains(" third_party/") && line.contains("file");
         let named = line.rsplit_once(" (").or_else(|| line.rsplit_once(": "));
         match named.filter(|_| is_counted) {
             Some((before, _)) => format!("{before} [files]\n"),

@@ -141,12 +141,10 @@ pub(crate) fn dotted(field: &str) -> String {
 
 /// A value as it is in the API server's messages.
 fn shown(value: &Value) -> String {
-    match value.as_f64().filter(|_| value.is_f64()) {
-        Some(float) => go(float),
-        None => {
-            let mut value = value.clone();
-            normalise(&mut value);
-            value.to_string()
-        }
+    if let Some(float) = value.as_f64().filter(|_| value.is_f64()) {
+        return go(float);
     }
+    let mut value = value.clone();
+    normalise(&mut value);
+    value.to_string()
 }

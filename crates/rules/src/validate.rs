@@ -22,10 +22,13 @@ pub fn problems(value: &Value, schema: &Value) -> Vec<Problem> {
     problems_within(&Cell::new(usize::MAX), value, schema)
 }
 
-/// Like [`problems`], as far as some steps reach, of which one looks at a value: alternatives and values multiply.
+/// Like [`problems`], as far as some steps reach, of which one looks at a value: alternatives and values multiply. Long patterns are cut
+/// in the API server's words, too.
 #[must_use]
 pub fn problems_within(steps: &Cell<usize>, value: &Value, schema: &Value) -> Vec<Problem> {
-    let mut all = Validation::within(steps).found(None, value, schema);
+    let mut validation = Validation::within(steps);
+    validation.is_brief = steps.get() < usize::MAX;
+    let mut all = validation.found(None, value, schema);
     all.extend(embedded(value, schema));
     all.extend(duplicates(value, schema));
     all
@@ -62,6 +65,8 @@ pub fn are_valid(schema: &Value, values: &[Value]) -> bool {
 struct Validation<'s> {
     found: Vec<Problem>,
     steps: &'s Cell<usize>,
+    /// Whether the API server's words leave out a long pattern, which each value that does not match would repeat.
+    is_brief: bool,
     /// The patterns so far: compiling one takes longer than matching it. `None` for those that are not known.
     patterns: BTreeMap<String, Option<Regex>>,
 }
@@ -72,6 +77,7 @@ impl<'s> Validation<'s> {
         Self {
             found,
             steps,
+            is_brief: false,
             patterns,
         }
     }
@@ -166,8 +172,10 @@ impl<'s> Validation<'s> {
         } else if let Some(pattern) = schema["pattern"].as_str()
             && self.matches(pattern, text) == Some(false)
         {
-            let why = format!("should match '{pattern}'");
-            let plain = format!("does not match `{}`", short(pattern));
+            let brief = short(pattern);
+            let plain = format!("does not match `{brief}`");
+            let whole = if self.is_brief { &brief } else { pattern };
+            let why = format!("should match '{whole}'");
             self.invalid(path, value, &why, plain);
         }
         if let Some(format) = format(schema).filter(|format| !formats::matches(format, text)) {

@@ -6,9 +6,7 @@
 use hyper::Method;
 use serde_json::{Value, json};
 
-use super::{
-    Call, answer::ErrorResponse, kinds::Kind, patch::tidy, path::Path, schema, store::Objects,
-};
+use super::{Call, answer::ErrorResponse, kinds::Kind, patch::tidy, path::Path, store::Objects};
 
 /// What webhooks have said about a write.
 #[derive(Clone, Debug, Default)]

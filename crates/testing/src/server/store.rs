@@ -15,7 +15,6 @@ use super::{
     owners::{Manager, Owners},
     patch::tidy,
     path::Path,
-    schema,
     shape::Shape,
 };
 use crate::conversion::Conversions;

@@ -10,7 +10,6 @@ use super::{
     Call,
     answer::{Answer, ErrorResponse},
     path::Path,
-    schema,
     store::{Change, Objects, Stored},
 };
 use crate::conversion::Conversions;
