@@ -143,7 +143,7 @@ impl Project {
         let output = output.unwrap_or_else(|error| panic!("cannot run `cargo`: {error}"));
         self.succeeded("cargo build", &output);
         let printed = String::from_utf8_lossy(&output.stderr);
-        for package in library::packages() {
+        for package in kbr_scaffold::library::packages() {
             let compiling = format!("Compiling {package}");
             assert!(printed.contains(&compiling), "{printed}");
         }
