@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use apiserver_rules::{self as rules, Problem, Reason, re2};
+use apiserver_rules::{self as rules, Problem, Reason};
 use serde_json::Value;
 
 use crate::unevaluated::Unevaluated;
@@ -54,7 +54,7 @@ impl Rules {
     }
 
     /// The rules that could not be evaluated.
-    #[cfg(feature = "simulate")]
+    #[cfg(any(feature = "cel", feature = "simulate"))]
     pub(crate) fn unevaluated(&self) -> Vec<String> {
         self.unevaluated.all()
     }
@@ -122,7 +122,7 @@ fn find_unchecked(schema: &Value, rules: &mut usize, patterns: &mut Vec<String>)
             let pattern = schema["pattern"].as_str();
             patterns.extend(
                 pattern
-                    .filter(|it| re2::matches(it, "").is_none())
+                    .filter(|it| rules::re2::matches(it, "").is_none())
                     .map(str::to_owned),
             );
             let below = fields.iter().filter(|(name, _)| *name != "default");
