@@ -317,6 +317,8 @@ fn resolve(path: &[String], here: &str, modules: &BTreeSet<String>) -> Option<St
 fn no_two_files_import_each_other() {
     let libraries = [
         "crates/manager/src",
+        "crates/fake/src",
+        "crates/rules/src",
         "crates/testing/src",
         "crates/crd-lint/src",
     ];

@@ -18,7 +18,8 @@ use support::{repository, shell, stderr, tree};
 const NOT_OURS: [&str; 3] = [".cargo_vcs_info.json", "Cargo.lock", "Cargo.toml.orig"];
 
 /// How the published manifest of kbr-testing names a package of the library, and that package: in a project, it is the copy beside it.
-const DEPENDENCIES: [(&str, &str); 2] = [
+const DEPENDENCIES: [(&str, &str); 3] = [
+    ("[dependencies.apiserver-fake]\n", "apiserver-fake"),
     ("[dependencies.apiserver-rules]\n", "apiserver-rules"),
     ("[dependencies.manager]\n", "kbr-manager"),
 ];

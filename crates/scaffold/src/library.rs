@@ -12,7 +12,8 @@ use kbr_host::notation::Version;
 pub const FOLDER: &str = "third_party/kbr-manager";
 
 /// The folders of all packages in a project, sorted.
-pub const FOLDERS: [&str; 3] = [
+pub const FOLDERS: [&str; 4] = [
+    "third_party/apiserver-fake",
     "third_party/apiserver-rules",
     FOLDER,
     "third_party/kbr-testing",

@@ -1,94 +1,41 @@
-//! The fake API server.
+//! The fake API server with an operator on it.
 
-use std::{
-    convert::Infallible,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    task::{Context, Poll},
-    time::Duration,
-};
+use std::{ops::Deref, time::Duration};
 
-use futures_util::future::BoxFuture;
-use hyper::{
-    Request, Response,
-    body::Bytes,
-    header::{ACCEPT, CONTENT_TYPE, HeaderName, USER_AGENT},
-};
-use kube::{Client, client::Body};
+use apiserver_fake::{ApiServer, Conversions, Hooks};
+use futures_util::FutureExt as _;
 use manager::{
-    Action, Manager, Object, Options, Scope,
+    Action, Manager, Options,
     harness::{self, Clock},
 };
-use serde_json::Value;
-use tokio::{
-    sync::{mpsc, watch},
-    time::{Instant, interval_at, sleep_until},
-};
-use tower::Service;
+use serde_json::{Value, json};
 
-use super::{
-    content::{Content, line, response},
-    gate::Gate,
-    query::parameters,
-    reviews::Reviewers,
-    server::{Admission, Call, ErrorResponse, Objects, Path, Watch},
-};
-
-/// How often a watch is sent a bookmark.
-pub(crate) const BOOKMARKS: Duration = Duration::from_secs(60);
-
-/// How long before its end a watch is sent the last one, as by `nextBookmarkTime` of
-/// `k8s.io/apiserver/pkg/storage/cacher`.
-pub(crate) const LAST_BOOKMARK: Duration = Duration::from_secs(2);
-
-/// A fake API server in memory, for unit tests. A test sets and reads its objects directly, and a reconciler uses it
-/// through an ordinary client.
+/// A fake API server in memory, for unit tests: an [`ApiServer`], whose methods it has, too, and the operator on it.
 ///
-/// It gets, lists (by labels, name and namespace; in pages), watches, creates, replaces, patches (JSON merge patch,
-/// JSON patch), applies and deletes like the real one, with its resource versions, generations, managed fields,
-/// finalizers, preconditions and `Status` errors. `/status` is a subresource. When an owner is gone, its dependents are
-/// deleted at once; in a cluster the garbage collector takes a while. The server knows which lists of Kubernetes' own
-/// kinds have keys. For custom resources it uses the schemas of the definitions passed to [`define`](Self::define); without
-/// one it treats lists as atomic, sets no defaults, and accepts everything.
-///
-/// A kind whose definition has several versions is stored in one of them; the operator that was last [run](Self::run), or that
-/// [reconciled](Self::reconcile), converts.
-///
-/// The webhooks of the operator that was last [run](Self::run) review what clients write.
-///
-/// It rejects what it does not implement: strategic merge patches, other subresources, selectors of other fields, tables. It permits
-/// every request, and does not require that a namespace exists.
+/// A kind whose definition has several versions is converted by the operator that was last [run](Self::run), or that
+/// [reconciled](Self::reconcile). The webhooks of the operator that was last run review what clients write.
 #[derive(Clone, Debug)]
 pub struct FakeApi {
-    state: Arc<Mutex<State>>,
-    /// Notified of every request, because each may have changed something.
-    changed: watch::Sender<()>,
+    server: ApiServer,
     /// The clock of the managers on this server.
     clock: Clock,
 }
 
 impl Default for FakeApi {
     fn default() -> Self {
-        Self {
-            state: Arc::new(Mutex::new(State {
-                objects: Objects::new(),
-                requests: Vec::new(),
-                cut_off: false,
-                gate: None,
-                reviewers: None,
-            })),
-            changed: watch::Sender::new(()),
-            clock: Clock::for_tests(),
-        }
+        let server = ApiServer::new();
+        server.set_clock(harness::now);
+        let clock = Clock::for_tests();
+        Self { server, clock }
     }
 }
 
-#[derive(Debug)]
-struct State {
-    objects: Objects,
-    requests: Vec<String>,
-    cut_off: bool,
-    gate: Option<Gate>,
-    reviewers: Option<Reviewers>,
+impl Deref for FakeApi {
+    type Target = ApiServer;
+
+    fn deref(&self) -> &ApiServer {
+        &self.server
+    }
 }
 
 impl FakeApi {
@@ -96,98 +43,6 @@ impl FakeApi {
     #[must_use]
     pub fn new() -> Self {
         Self::default()
-    }
-
-    /// A client of this server; its namespace is `default`.
-    #[must_use]
-    pub fn client(&self) -> Client {
-        Client::new(self.connection(), "default")
-    }
-
-    /// The service behind the clients. A test may put a layer of tower around it, for example to inject faults, and
-    /// make a client of both: `Client::new(layer.layer(api.connection()), "default")`.
-    #[must_use]
-    pub fn connection(&self) -> Connection {
-        Connection(self.clone())
-    }
-
-    /// Registers a kind with the server, like `kubectl apply` of its definition (CRD): its schema, its lists, its scope, and
-    /// whether it has a status subresource. Only needed if the test depends on these. From then on, writes are pruned, get
-    /// defaults, and are rejected if the schema does not allow them, or a rule in CEL with the feature `cel`.
-    /// [`put`](Self::put) stores an object even if it is invalid.
-    ///
-    /// A definition of several versions, as `kube::core::crd::merge_crds` makes it, also says which of them is stored, and whether
-    /// the operator converts.
-    ///
-    /// # Panics
-    /// If `crd` cannot be written as JSON.
-    pub fn define(&self, crd: &impl serde::Serialize) {
-        let crd = serde_json::to_value(crd).expect("a definition can be written as JSON");
-        self.lock().objects.define(crd);
-    }
-
-    /// The rules of definitions that accepted a write because they cannot be evaluated here, each with the name of its definition.
-    #[cfg(feature = "cel")]
-    #[must_use]
-    pub fn unevaluated_rules(&self) -> Vec<(String, String)> {
-        self.change_quietly(|objects| objects.unevaluated_rules())
-    }
-
-    /// Removes a kind from the server, and its objects, whatever their finalizers: as if its definition (CRD) were
-    /// deleted. Its requests are answered with 404, and its watches end. For tests of an
-    /// [optional](manager::WatchedKind::optional) kind, which may be removed before the manager starts or later.
-    pub fn uninstall<K: Object>(&self) {
-        self.lock().objects.uninstall(&path::<K>("default", "any"));
-        self.changed.send_replace(());
-    }
-
-    /// Serves a kind again that was [uninstalled](Self::uninstall). A manager notices that within half a minute.
-    pub fn install<K: Object>(&self) {
-        self.lock().objects.install(&path::<K>("default", "any"));
-    }
-
-    /// The stored object, without its managed fields. For a cluster-scoped kind, `namespace` is ignored.
-    ///
-    /// # Panics
-    /// If the stored object is not a `K`.
-    #[must_use]
-    pub fn get<K: Object>(&self, namespace: &str, name: &str) -> Option<K> {
-        let value = self.stored(&path::<K>(namespace, name))?;
-        Some(serde_json::from_value(value).expect("what is stored is of this kind"))
-    }
-
-    /// All objects of a kind, sorted by namespace and name, without their managed fields.
-    ///
-    /// # Panics
-    /// If a stored object is not a `K`.
-    #[must_use]
-    pub fn all<K: Object>(&self) -> Vec<K> {
-        let kind = path::<K>("default", "any");
-        let objects = self.change_quietly(|objects| {
-            let here = objects.all(|path| path.same_kind(&kind)).into_iter();
-            let shown = here.map(|object| objects.shown_at(&object, &kind));
-            shown.collect::<Result<Vec<_>, _>>()
-        });
-        let objects = objects.unwrap_or_else(|error| panic!("{}", error.message()));
-        let typed = |value| serde_json::from_value(value).expect("what is stored is of this kind");
-        objects.into_iter().map(typed).collect()
-    }
-
-    /// All objects as JSON, by the plural of their kind, such as `events`: for kinds without a Rust type.
-    #[must_use]
-    pub fn all_json(&self, plural: &str) -> Vec<Value> {
-        self.lock().objects.all(|path| path.plural == plural)
-    }
-
-    /// The requests so far, as `METHOD /path`.
-    #[must_use]
-    pub fn requests(&self) -> Vec<String> {
-        self.lock().requests.clone()
-    }
-
-    /// Makes every request hang, like a network that drops packets, until called with `false`.
-    pub fn cut_off(&self, cut_off: bool) {
-        self.lock().cut_off = cut_off;
     }
 
     /// Advances the clock of the managers on this server, without waiting. Everything that is due by then happens as if
@@ -214,7 +69,7 @@ impl FakeApi {
     ) -> anyhow::Result<Action> {
         let mut manager = self.manager();
         register(&mut manager);
-        self.convert_by(&manager);
+        self.converted_by(&manager);
         harness::reconcile(manager, key).await
     }
 
@@ -227,166 +82,49 @@ impl FakeApi {
     /// A manager on this server, with these flags and the id `test.example.com`.
     #[must_use]
     pub fn manager_with(&self, options: Options) -> Manager {
-        let (server, clock) = (self.connection(), self.clock.clone());
+        let (server, clock) = (self.server.connection(), self.clock.clone());
         harness::manager(options, "test.example.com", &server, clock)
     }
 
-    async fn serve(self, request: Request<Body>) -> Result<Response<Content>, Infallible> {
-        Ok(match self.receive(request).await {
-            Ok(call) if call.watches() => match self.begin(&call) {
-                Ok((first, watch)) => Response::new(self.watch(&first, watch)),
-                Err(error) => response(error.body()),
-            },
-            Ok(call) => self.answer_reviewed(&call).await,
-            Err(error) => response(error.body()),
-        })
+    /// From now on, objects are converted by this manager, if it converts any.
+    pub(crate) fn converted_by(&self, manager: &Manager) {
+        self.convert_by(conversions(manager));
     }
+}
 
-    /// Reads a request, and records it.
-    pub(crate) async fn receive(&self, request: Request<Body>) -> Result<Call, ErrorResponse> {
-        let (parts, body) = request.into_parts();
-        let body = body.collect_bytes().await.unwrap_or_default();
-        if self.lock().cut_off {
-            std::future::pending::<()>().await;
-        }
-        let header = |name: HeaderName| {
-            let value = parts
-                .headers
-                .get(name)
-                .and_then(|value| value.to_str().ok());
-            value.unwrap_or_default().to_owned()
-        };
-        let asked = format!("{} {}", parts.method, parts.uri.path());
-        self.lock().requests.push(asked);
-        let Some(path) = Path::parse(parts.uri.path()) else {
-            let path = Path::nowhere(parts.uri.path());
-            return Err(ErrorResponse::beyond(&path, "serve anything but objects"));
-        };
-        Ok(Call {
-            method: parts.method,
-            path,
-            query: parameters(parts.uri.query().unwrap_or_default()),
-            media_type: header(CONTENT_TYPE),
-            accept: header(ACCEPT),
-            agent: header(USER_AGENT),
-            body: serde_json::from_slice(&body).unwrap_or_default(),
-            admission: Admission::default(),
-        })
-    }
-
-    /// Starts a watch: its first events, and what continues it.
-    pub(crate) fn begin(&self, call: &Call) -> Result<(Vec<Value>, Watch), ErrorResponse> {
-        self.lock().objects.watch(call)
-    }
-
-    /// Answers a request that is not a watch.
-    pub(crate) fn answer(&self, call: &Call) -> Response<Content> {
-        let answer = self.change(|objects| objects.handle(call));
-        response(answer.unwrap_or_else(|error| error.body()))
-    }
-
-    pub(crate) fn set_reviewers(&self, reviewers: Reviewers) {
-        self.lock().reviewers = Some(reviewers);
-    }
-
-    pub(crate) fn reviewers(&self) -> Option<Reviewers> {
-        self.lock().reviewers.clone()
-    }
-
-    /// Reads what is stored, or changes it without notifying anyone.
-    pub(crate) fn change_quietly<R>(&self, change: impl FnOnce(&mut Objects) -> R) -> R {
-        change(&mut self.lock().objects)
-    }
-
-    /// Receives a notification when something may have changed.
-    #[cfg(feature = "simulate")]
-    pub(crate) fn changes(&self) -> watch::Receiver<()> {
-        self.changed.subscribe()
-    }
-
-    /// From now on, the user's writes pass a gate.
-    #[cfg(feature = "simulate")]
-    pub(crate) fn set_gate(&self, gate: Gate) {
-        self.lock().gate = Some(gate);
-    }
-
-    pub(crate) fn gate(&self) -> Option<Gate> {
-        self.lock().gate.clone()
-    }
-
-    /// Changes what is stored, and notifies those who watch it.
-    pub(crate) fn change<R>(&self, change: impl FnOnce(&mut Objects) -> R) -> R {
-        let result = change(&mut self.lock().objects);
-        self.changed.send_replace(());
-        result
-    }
-
-    /// Sends the changes of a collection, one JSON object a line, until the client disconnects.
-    fn watch(self, first: &[Value], mut watch: Watch) -> Content {
-        let (sender, lines) = mpsc::unbounded_channel();
-        let mut changed = self.changed.subscribe();
-        let tell = |events: &[Value], to: &mpsc::UnboundedSender<Bytes>| {
-            for event in events {
-                // The client has disconnected, which ends the loop below.
-                let _ = to.send(line(event));
-            }
-        };
-        tell(first, &sender);
-        let mut bookmarks = interval_at(Instant::now() + BOOKMARKS, BOOKMARKS);
-        let end = Instant::now() + watch.limit();
-        let mut last_bookmark = end.checked_sub(LAST_BOOKMARK);
-        last_bookmark.take_if(|at| *at <= Instant::now());
-        tokio::spawn(async move {
-            loop {
-                let (news, served) = {
-                    let objects = &self.lock().objects;
-                    (objects.news(&mut watch), objects.serves(watch.path()))
-                };
-                tell(&news, &sender);
-                if !served {
-                    return;
-                }
-                tokio::select! {
-                    () = sender.closed() => return,
-                    () = sleep_until(end) => return,
-                    () = sleep_until(last_bookmark.unwrap_or(end)), if last_bookmark.is_some() => {
-                        last_bookmark = None;
-                        tell(watch.bookmark().as_slice(), &sender);
-                    }
-                    _ = changed.changed() => {}
-                    _ = bookmarks.tick() => tell(watch.bookmark().as_slice(), &sender),
-                }
-            }
+/// The conversions of a manager, if it has any. They do not keep its API server.
+pub(crate) fn conversions(manager: &Manager) -> Option<Conversions> {
+    let hooks = harness::Hooks::converting(manager, ApiServer::new().client())?;
+    Some(Conversions::new(move |objects, version| {
+        let review = json!({
+            "apiVersion": "apiextensions.k8s.io/v1", "kind": "ConversionReview",
+            "request": { "uid": "u", "desiredAPIVersion": version, "objects": objects },
         });
-        Content(lines)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+        let answer = hooks.convert(&review);
+        converted(&answer.ok_or("the conversion waits for something")?)
+    }))
 }
 
-/// A [`FakeApi`] as the service that a client sends its requests to.
-#[derive(Clone, Debug)]
-pub struct Connection(FakeApi);
-
-impl Service<Request<Body>> for Connection {
-    type Response = Response<Content>;
-    type Error = Infallible;
-    type Future = BoxFuture<'static, Result<Response<Content>, Infallible>>;
-
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
-        Poll::Ready(Ok(()))
+/// Reads the answer to a review.
+fn converted(answer: &str) -> Result<Vec<Value>, String> {
+    let mut review: Value = serde_json::from_str(answer).map_err(|_| answer.to_owned())?;
+    let response = &mut review["response"];
+    if response["result"]["status"] != "Success" {
+        let message = response["result"]["message"].as_str();
+        return Err(message.unwrap_or("no reason is given").to_owned());
     }
-
-    fn call(&mut self, request: Request<Body>) -> Self::Future {
-        Box::pin(self.0.clone().serve(request))
-    }
+    serde_json::from_value(response["convertedObjects"].take()).map_err(|error| error.to_string())
 }
 
-/// The path of an object of `K`.
-pub(crate) fn path<K: Object>(namespace: &str, name: &str) -> Path {
-    let namespace = <K::Scope as Scope>::NAMESPACED.then_some(namespace);
-    let url = format!("{}/{name}", K::url_path(&(), namespace));
-    Path::parse(&url).expect("the url of an object has a root and a name")
+/// The webhooks that a process asks.
+pub(crate) fn hooks(hooks: harness::Hooks) -> Hooks {
+    let all = hooks.all().into_iter().map(|hook| apiserver_fake::Hook {
+        path: hook.path,
+        defaults: hook.defaults,
+        kind: hook.kind,
+    });
+    Hooks::new(all.collect(), move |path, review| {
+        let hooks = hooks.clone();
+        async move { hooks.answer(&path, &review).await }.boxed()
+    })
 }

@@ -82,12 +82,8 @@
 mod admission;
 mod cluster;
 mod configurations;
-mod content;
-mod conversion;
 mod deployment;
-mod edit;
 mod fake;
-mod gate;
 mod invented;
 mod jobs;
 mod kubelet;
@@ -95,20 +91,18 @@ mod noticed;
 mod operator;
 mod operators;
 mod pattern;
-mod query;
 mod random;
 mod relay;
-mod reviews;
 mod round_trip;
 mod run;
-mod server;
 mod service_account;
 #[cfg(feature = "simulate")]
 mod simulate;
 mod turns;
-mod unevaluated;
 mod webhooks;
 
+use apiserver_fake::internals as server;
+pub use apiserver_fake::{Admitted, ApiServer, Connection, Content, review};
 use apiserver_rules::formats;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 pub use manager::is_ready;
@@ -116,10 +110,8 @@ pub use manager::is_ready;
 #[cfg(feature = "simulate")]
 pub use self::simulate::{External, Oracle, Simulation, Summary, simulate};
 pub use self::{
-    admission::{Admitted, review},
     cluster::{Cluster, eventually},
-    content::Content,
-    fake::{Connection, FakeApi},
+    fake::FakeApi,
     jobs::JobEnd,
     kubelet::Kubelet,
     operator::Operator,

@@ -9,7 +9,7 @@ use manager::{
 };
 use tokio::{task::JoinHandle, time::sleep};
 
-use super::{FakeApi, reviews::Reviewers};
+use super::{FakeApi, fake::hooks};
 
 /// The polling interval of [`Run::idle`].
 const PERIOD: Duration = Duration::from_millis(1);
@@ -52,8 +52,8 @@ impl FakeApi {
         options.enable_webhooks = false;
         let mut manager = self.manager_with(options);
         register(&mut manager);
-        self.convert_by(&manager);
-        self.set_reviewers(Reviewers::Registered(Hooks::of(&manager)));
+        self.converted_by(&manager);
+        self.review_by(hooks(Hooks::of(&manager)));
         Ok(Run {
             controllers: Controllers::of(&manager)?,
             task: tokio::spawn(async move { manager.run_until(std::future::pending()).await }),

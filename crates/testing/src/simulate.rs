@@ -37,6 +37,7 @@ mod surroundings;
 mod tests;
 mod trace;
 mod tried;
+mod unchecked;
 mod wire;
 mod world;
 
@@ -50,9 +51,8 @@ use self::scenario::{Scenario, Settings};
 pub use self::{external::External, run::Summary, scenario::Oracle};
 use crate::{
     FakeApi,
-    fake::path,
     jobs::{JobEnd, JobEnds},
-    server::Kinds,
+    server::{Kinds, path},
 };
 
 /// How many histories there are, unless the test says otherwise.

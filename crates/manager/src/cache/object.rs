@@ -35,7 +35,7 @@ pub trait Object: Cached + Serialize {}
 impl<K: Cached + Serialize> Object for K {}
 
 /// Whether a kind is namespaced. Implemented for the two scopes of k8s-openapi.
-pub trait Scope: Sized {
+pub trait Scope: Sized + 'static {
     /// `true` for namespaced kinds.
     const NAMESPACED: bool;
 

@@ -134,18 +134,25 @@ fn workspace(root: &Path, name: &str) {
     package(root, name, &dependencies);
     let manifest = root.join("Cargo.toml");
     let text = fs::read_to_string(&manifest).unwrap();
-    let members = "\n[workspace]\nmembers = [\"api\"]\nexclude = [\"others\", \"manager\", \"rules\", \"testing\"]\n";
+    let members = "\n[workspace]\nmembers = [\"api\"]\nexclude = [\"others\", \"fake\", \"manager\", \"rules\", \"testing\"]\n";
     fs::write(&manifest, text + members).unwrap();
     package(&root.join("api"), &api, &others[..8]);
-    let [rules, manager, testing] = library::FOLDERS.map(|folder| &folder["third_party/".len()..]);
+    let [fake, rules, manager, testing] =
+        library::FOLDERS.map(|folder| &folder["third_party/".len()..]);
     package(&root.join("manager"), manager, &others[4..]);
     let dependency = "manager = { path = \"../manager\", package = \"kbr-manager\" }".to_owned();
     let rules_of_testing = format!("{rules} = {{ path = \"../rules\" }}");
     package(&root.join("rules"), rules, &[]);
     package(
+        &root.join("fake"),
+        fake,
+        std::slice::from_ref(&rules_of_testing),
+    );
+    let fake_of_testing = format!("{fake} = {{ path = \"../fake\" }}");
+    package(
         &root.join("testing"),
         testing,
-        &[dependency, rules_of_testing],
+        &[dependency, fake_of_testing, rules_of_testing],
     );
 }
 

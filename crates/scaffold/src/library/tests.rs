@@ -31,7 +31,7 @@ fn a_recent_library_is_accepted() {
 fn a_file_belongs_to_the_folder_of_its_package() {
     for (path, folder) in [
         ("third_party/kbr-manager/src/lib.rs", Some(FOLDER)),
-        ("third_party/kbr-testing/src/lib.rs", Some(FOLDERS[2])),
+        ("third_party/kbr-testing/src/lib.rs", Some(FOLDERS[3])),
         ("manager/src/lib.rs", None),
         ("third_party/kbr-managers/src/lib.rs", None),
         ("third_party/rustfmt.toml", None),

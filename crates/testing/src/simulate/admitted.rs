@@ -4,11 +4,7 @@ use futures_util::FutureExt as _;
 use serde_json::Value;
 
 use super::{trace::Happened, wire::Wire};
-use crate::{
-    gate::Decided,
-    reviews::USER,
-    server::{Objects, Path},
-};
+use crate::server::{Decided, Objects, Path, USER};
 
 impl Wire {
     /// What webhooks make of what the user writes, if the definition accepts it.

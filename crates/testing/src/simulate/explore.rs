@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::server::schema::Rules;
+use crate::server::Rules;
 
 /// More changes than this are left out.
 const MOST: usize = 40;

@@ -9,7 +9,7 @@ use super::{
     trace::Happened,
     wire::{Hold, How, Subscriber, Wire},
 };
-use crate::content::line;
+use crate::server::line;
 
 impl Wire {
     /// Holds the watches of a kind back.

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use serde_json::Value;
 
 use super::{scenario::Oracle, state::State, trace::Event};
-use crate::server::{Path, schema::Rules};
+use crate::server::{Path, Rules};
 
 /// Why a history cannot go on.
 pub(super) type Broken = (Oracle, String);

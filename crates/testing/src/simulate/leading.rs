@@ -8,10 +8,7 @@ use tokio::time::{Instant, sleep};
 use tower::BoxError;
 
 use super::{replica::Replica, trace::Happened, wire::Wire};
-use crate::{
-    content::Content,
-    server::{Call, Path},
-};
+use crate::server::{Call, Content, Path};
 
 /// How long the next leader works before a write of the last one arrives.
 const LATE: Duration = Duration::from_secs(2);

@@ -10,7 +10,7 @@ use manager::harness::ReconciledKind;
 use serde_json::Value;
 
 use super::permissions::Permissions;
-use crate::{reviews::Configured, server::Path};
+use crate::server::{Configured, Path};
 
 /// What was read of a project.
 #[derive(Clone, Debug, Default)]

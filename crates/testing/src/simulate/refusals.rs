@@ -5,7 +5,7 @@ use serde_json::json;
 use tower::BoxError;
 
 use super::plan::Refusal;
-use crate::content::{Content, response};
+use crate::server::{Content, response};
 
 /// The answer of a request that is not done; `None` if it is.
 pub(super) fn unapplied(refusal: Refusal) -> Option<Result<Response<Content>, BoxError>> {

@@ -22,10 +22,7 @@ use super::{
     trace::Happened,
     wire::{How, MOST, Subscriber, Wire},
 };
-use crate::{
-    content::{Content, line, response},
-    server::Call,
-};
+use crate::server::{Call, Content, line, response};
 
 /// What operators write about what they do, rather than to do it.
 const NOT_COUNTED: [&str; 2] = ["events", "leases"];

@@ -17,12 +17,12 @@ use super::{
     project::Project,
     scenario::{Scenario, Settings},
     tried::Tried,
+    unchecked::unchecked,
 };
 use crate::{
     FakeApi,
-    conversion::Conversions,
-    reviews::Configured,
-    server::{Kinds, Path, schema},
+    fake::conversions,
+    server::{Configured, Conversions, Kinds, Path},
 };
 
 /// The environment variable with a plan to replay, or the time to go on for.
@@ -190,7 +190,7 @@ fn prepared(mut scenario: Scenario) -> anyhow::Result<(Scenario, Vec<String>)> {
         "nothing to simulate: the project has no sample of the controllers' kinds\n\
          help: `.object(&captain)` adds an object that the user creates"
     );
-    notes.extend(scenario.crds.iter().filter_map(schema::unchecked));
+    notes.extend(scenario.crds.iter().filter_map(unchecked));
     for (pattern, reason) in &scenario.skipped {
         notes.push(format!("`{pattern}` is not tried: {reason}"));
     }
@@ -230,7 +230,7 @@ fn registered(scenario: &Scenario) -> anyhow::Result<(Vec<ReconciledKind>, Optio
         let mut manager = FakeApi::new().manager();
         (scenario.register)(&mut manager);
         let kinds = Controllers::of(&manager)?.kinds();
-        Ok((kinds, Conversions::of(&manager)))
+        Ok((kinds, conversions(&manager)))
     })
 }
 

@@ -8,10 +8,8 @@ use serde_json::Value;
 use super::{permissions::Permissions, state::State};
 use crate::{
     FakeApi,
-    conversion::Conversions,
     jobs::JobEnds,
-    reviews::Configured,
-    server::{Kinds, Path},
+    server::{Configured, Conversions, Kinds, Path},
 };
 
 pub(super) type Register = Arc<dyn Fn(&mut Manager) + Send + Sync>;

@@ -20,10 +20,9 @@ use super::{
     trace::{Event, Happened},
 };
 use crate::{
-    content::line,
-    fake::{BOOKMARKS, FakeApi, LAST_BOOKMARK},
+    fake::FakeApi,
     random::Random,
-    server::{Objects, Path, Watch},
+    server::{BOOKMARKS, LAST_BOOKMARK, Objects, Path, Watch, line},
 };
 
 /// A history with more requests than this makes no progress.

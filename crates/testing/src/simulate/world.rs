@@ -30,9 +30,8 @@ use super::{
 };
 use crate::{
     FakeApi,
-    gate::Gate,
-    reviews::{Reviewers, Webhooks},
-    server::{Objects, Path},
+    fake::hooks,
+    server::{Gate, Objects, Path, Reviewers, Webhooks},
 };
 
 /// How long a process takes to start again.
@@ -172,7 +171,7 @@ impl World {
             harness::manager(options, "test.example.com", &connection, self.clock.clone());
         (self.scenario.register)(&mut manager);
         // They answer also while the operator restarts: those of the process that started last.
-        let (webhooks, notes) = Webhooks::new(Hooks::of(&manager), &self.scenario.webhooks);
+        let (webhooks, notes) = Webhooks::new(hooks(Hooks::of(&manager)), &self.scenario.webhooks);
         self.api.set_reviewers(Reviewers::Configured(webhooks));
         self.wire.lock().notes.extend(notes);
         let controllers = Controllers::of(&manager);

@@ -1,0 +1,181 @@
+//! The request handling of [`ApiServer`](super::ApiServer).
+
+mod admission;
+mod answer;
+mod check;
+mod delete;
+mod fields;
+mod kinds;
+mod lag;
+mod merge;
+mod owners;
+mod patch;
+mod path;
+mod read;
+pub mod schema;
+mod select;
+mod shape;
+mod store;
+mod versions;
+mod write;
+mod written;
+
+use std::collections::BTreeMap;
+
+use hyper::{Method, StatusCode};
+use serde_json::{Value, json};
+
+use self::kinds::Kind;
+pub use self::kinds::Kinds;
+pub use self::{
+    admission::{Admission, Reviewed},
+    answer::{Answer, ErrorResponse},
+    patch::json_patch,
+    path::Path,
+    read::Watch,
+    store::Objects,
+};
+
+/// The relevant parts of a request.
+#[derive(Clone, Debug)]
+pub struct Call {
+    pub method: Method,
+    pub path: Path,
+    pub query: BTreeMap<String, String>,
+    pub media_type: String,
+    pub accept: String,
+    /// The user agent.
+    pub agent: String,
+    pub body: Value,
+    pub admission: Admission,
+}
+
+impl Call {
+    /// Whether it is a watch.
+    #[must_use]
+    pub fn watches(&self) -> bool {
+        let watch = self.query.get("watch");
+        watch.is_some_and(|watch| ["true", "1"].contains(&watch.as_str()))
+    }
+
+    /// An object or a list in the form that the request asks for: whole, or only metadata.
+    fn shown(&self, value: Value) -> Value {
+        if !self.accept.contains("as=PartialObjectMetadata") {
+            return value;
+        }
+        let meta = |value: &Value, kind: &str| {
+            json!({
+                "apiVersion": "meta.k8s.io/v1", "kind": kind, "metadata": value["metadata"],
+            })
+        };
+        let Some(items) = value["items"].as_array() else {
+            return meta(&value, "PartialObjectMetadata");
+        };
+        let mut list = meta(&value, "PartialObjectMetadataList");
+        list["items"] = items
+            .iter()
+            .map(|item| meta(item, "PartialObjectMetadata"))
+            .collect();
+        list
+    }
+}
+
+impl Objects {
+    /// Handles a request.
+    pub fn handle(&mut self, call: &Call) -> Answer {
+        if call.query.get("dryRun").is_some_and(|dry| dry == "All")
+            || call.body["dryRun"] == json!(["All"])
+        {
+            let mut wet = call.clone();
+            wet.query.remove("dryRun");
+            if let Some(body) = wet.body.as_object_mut() {
+                body.remove("dryRun");
+            }
+            let mut answer = self.clone().handle(&wet)?;
+            // A dry run does not store its result, so the answer has the version of the stored object, if any.
+            let stored = self.get(&call.path.object());
+            let version = stored.map(|stored| stored["metadata"]["resourceVersion"].clone());
+            if let Some(meta) = answer.1["metadata"].as_object_mut() {
+                match version {
+                    Some(version) => drop(meta.insert("resourceVersion".to_owned(), version)),
+                    None => drop(meta.remove("resourceVersion")),
+                }
+            }
+            return Ok(answer);
+        }
+        // A review such as a TokenReview. This server has no users, so the answer is empty.
+        if call.method == Method::POST && call.path.plural.ends_with("reviews") {
+            return Ok((StatusCode::CREATED, call.body.clone()));
+        }
+        if let Some(home) = self.converted_path(&call.path) {
+            return self.handle_converted(call, home);
+        }
+        self.only_version(&call.path)?;
+        self.handle_stored(call)
+    }
+
+    /// Handles a request in the version in which its objects are stored.
+    fn handle_stored(&mut self, call: &Call) -> Answer {
+        let kind = self.known(call)?;
+        let (path, one) = (&call.path, !call.path.name.is_empty());
+        match call.method {
+            Method::GET if one => match self.object_at(self.seen_by(call), &path.object()) {
+                Some(found) => Ok((StatusCode::OK, call.shown(found))),
+                None => Err(ErrorResponse::not_found(path)),
+            },
+            Method::GET => self.list(call, &kind),
+            Method::POST if !one => self.create(call, &kind),
+            Method::PUT if one => self.replace(call, &kind),
+            Method::PATCH if one => self.patch(call, &kind),
+            Method::DELETE if one && path.subresource.is_empty() => self.delete_by(call, &kind),
+            Method::DELETE if !one => self.delete_collection(call, &kind),
+            _ => Err(ErrorResponse::method_not_allowed(path)),
+        }
+    }
+
+    /// The kind that a request is about, if this server supports the request.
+    fn known(&self, call: &Call) -> Result<Kind, ErrorResponse> {
+        let path = &call.path;
+        let kind = self
+            .kinds
+            .of(path)
+            .ok_or_else(|| ErrorResponse::no_such_path(path))?;
+        let in_namespace = !path.namespace.is_empty();
+        let needs_one = !path.name.is_empty() || call.method == Method::POST;
+        match kind.namespaced {
+            Some(false) if in_namespace => return Err(ErrorResponse::no_such_path(path)),
+            Some(true) if !in_namespace && needs_one => {
+                return Err(ErrorResponse::no_such_path(path));
+            }
+            _ => {}
+        }
+        match path.subresource.as_str() {
+            "" => {}
+            "status" if kind.status => {}
+            "status" if kind.built_in => return Err(ErrorResponse::no_such_path(path)),
+            "status" => return Err(ErrorResponse::not_found(path)),
+            other => return Err(ErrorResponse::beyond(path, &format!("serve `/{other}`"))),
+        }
+        if call.accept.contains("as=Table") {
+            return Err(ErrorResponse::beyond(path, "print tables"));
+        }
+        Ok(kind)
+    }
+
+    /// Refuses a request if objects of its kind are stored in another version, and this server cannot convert them.
+    fn only_version(&self, path: &Path) -> Result<(), ErrorResponse> {
+        let mut others = self.stored.keys();
+        match others.find(|other| other.same_kind(path) && other.root != path.root) {
+            Some(other) => {
+                let what = format!(
+                    "convert {} from {} to {}",
+                    path.plural,
+                    other.version(),
+                    path.version()
+                );
+                Err(ErrorResponse::beyond(path, &what))
+            }
+            None => Ok(()),
+        }
+    }
+}
