@@ -17,6 +17,7 @@ macro_rules! pages {
 }
 
 pages! {
+    any_controller: "any-controller.md",
     clients: "clients.md",
     concepts: "concepts.md",
     debugging: "debugging.md",

@@ -2,59 +2,29 @@
 
 mod conditions;
 mod configured;
+mod hooks;
 mod webhooks;
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::collections::BTreeMap;
 
-use futures_util::future::BoxFuture;
 use hyper::{
-    Method, Response, StatusCode,
+    Method, Response,
     header::{HeaderValue, WARNING},
 };
 use serde_json::{Value, json};
 
 use self::webhooks::Rejection;
 pub use self::webhooks::{OPERATOR, USER};
-pub use self::{configured::Configured, webhooks::Webhooks};
+pub use self::{
+    configured::Configured,
+    hooks::{Hook, HookAnswer, Hooks},
+    webhooks::Webhooks,
+};
 use crate::{
     ApiServer,
     content::{Content, response},
     server::{Call, Path},
 };
-
-/// A webhook.
-#[derive(Clone, Debug)]
-pub struct Hook {
-    /// Its path: `/validate-pods`.
-    pub path: String,
-    /// Whether it sets defaults, or else validates; `None` if only its configuration says that.
-    pub defaults: Option<bool>,
-    /// Group, version and kind of its objects; `None` if it serves several kinds.
-    pub kind: Option<[String; 3]>,
-}
-
-/// The status and body of a webhook's answer; `None` if there is none.
-pub type HookAnswer = Option<(StatusCode, String)>;
-
-type Ask = dyn Fn(String, Value) -> BoxFuture<'static, HookAnswer> + Send + Sync;
-
-/// Webhooks, and how they are asked: without TLS, within the process.
-#[derive(Clone)]
-pub struct Hooks {
-    all: Vec<Hook>,
-    ask: Arc<Ask>,
-}
-
-impl Hooks {
-    /// These webhooks. `ask` gets the path of one and an `AdmissionReview` of `admission.k8s.io/v1`.
-    pub fn new(
-        all: Vec<Hook>,
-        ask: impl Fn(String, Value) -> BoxFuture<'static, HookAnswer> + Send + Sync + 'static,
-    ) -> Self {
-        let ask = Arc::new(ask);
-        Self { all, ask }
-    }
-}
 
 /// Who reviews writes.
 #[derive(Clone)]

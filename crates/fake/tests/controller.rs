@@ -95,7 +95,7 @@ fn run(client: Client) {
     tokio::spawn(controller.for_each(async |_| ()));
 }
 
-fn ship(spec: serde_json::Value) -> serde_json::Value {
+fn ship(spec: &serde_json::Value) -> serde_json::Value {
     json!({"apiVersion": "crew.example.com/v1", "kind": "Ship", "metadata": {"name": "argo"}, "spec": spec})
 }
 
@@ -120,7 +120,7 @@ async fn a_plain_controller_keeps_its_child_its_status_and_its_finalizer() -> Re
     server.define(&Ship::crd());
     run(server.client());
     let ships: Api<Ship> = Api::default_namespaced(server.client());
-    let argo: Ship = serde_json::from_value(ship(json!({"sailors": 3})))?;
+    let argo: Ship = serde_json::from_value(ship(&json!({"sailors": 3})))?;
     ships
         .create(&kube::api::PostParams::default(), &argo)
         .await?;

@@ -108,7 +108,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 pub use manager::is_ready;
 
 #[cfg(feature = "simulate")]
-pub use self::simulate::{External, Oracle, Simulation, Summary, simulate};
+pub use self::simulate::{External, Oracle, Simulation, Summary, simulate, simulate_client};
 pub use self::{
     cluster::{Cluster, eventually},
     fake::FakeApi,

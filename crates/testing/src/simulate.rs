@@ -43,11 +43,13 @@ mod world;
 
 use std::{collections::BTreeMap, fmt, panic, sync::Arc, thread, time::Duration};
 
+use futures_util::FutureExt as _;
 use k8s_openapi::api::batch::v1::Job;
+use kube::Client;
 use manager::{Manager, Object};
 use serde::Serialize;
 
-use self::scenario::{Scenario, Settings};
+use self::scenario::{Operator, Scenario, Settings};
 pub use self::{external::External, run::Summary, scenario::Oracle};
 use crate::{
     FakeApi,
@@ -109,37 +111,113 @@ impl fmt::Debug for Simulation {
 /// simulate(register).object(&captain).histories(20).run();
 /// ```
 pub fn simulate(register: impl Fn(&mut Manager) + Send + Sync + 'static) -> Simulation {
-    Simulation {
-        scenario: Scenario {
-            register: Arc::new(register),
-            crds: Vec::new(),
-            kinds: Kinds::default(),
-            conversions: None,
-            permissions: None,
-            webhooks: Vec::new(),
-            world: Vec::new(),
-            objects: Vec::new(),
-            steps: Vec::new(),
-            kubelet: None,
-            services: Vec::new(),
-            always: Vec::new(),
-            ignored: Vec::new(),
-            without: BTreeMap::new(),
-            skipped: BTreeMap::new(),
-            is_disturbed: false,
-            period: None,
-            quiet: QUIET,
-        },
-        settings: Settings {
-            histories: HISTORIES,
-            explores: false,
-            seed: 1,
-            replay: Vec::new(),
-        },
+    Simulation::of(Operator::Manager(Arc::new(register)))
+}
+
+/// Prepares the simulation of a controller that is not on kbr-manager, such as one of [`kube::runtime`], or of any other program that
+/// uses a client: `run` runs it, until it is dropped.
+///
+/// It is tried as [`simulate`] tries an operator, but for what takes a manager: `failover` and `late` are left out, and neither panics nor
+/// reconciles that fail are noticed. To reconcile everything again, its process starts again.
+///
+/// Equal histories must be equal: time is that of tokio, which stands still while anything is left to do. What depends on
+/// something else, on the time of day, the order of a `HashMap`, or the jitter of a back-off, is named by the run in which it differs.
+///
+/// ```
+/// use std::{sync::Arc, time::Duration};
+///
+/// use futures_util::StreamExt as _;
+/// use k8s_openapi::api::core::v1::ConfigMap;
+/// use kbr_testing::simulate_client;
+/// use kube::{
+///     Api, Client,
+///     api::{Patch, PatchParams},
+///     runtime::{Controller, controller::Action, watcher},
+/// };
+/// use serde_json::json;
+///
+/// async fn greet(map: Arc<ConfigMap>, client: Arc<Client>) -> Result<Action, kube::Error> {
+///     if map.metadata.name.as_deref() == Some("captain") {
+///         let owner = kube::Resource::controller_owner_ref(&*map, &());
+///         let greeting = json!({
+///             "apiVersion": "v1", "kind": "ConfigMap",
+///             "metadata": { "name": "greeting", "ownerReferences": [owner] }, "data": map.data,
+///         });
+///         let maps: Api<ConfigMap> = Api::default_namespaced((*client).clone());
+///         let ours = PatchParams::apply("greeter").force();
+///         maps.patch("greeting", &ours, &Patch::Apply(greeting)).await?;
+///     }
+///     Ok(Action::await_change())
+/// }
+///
+/// async fn run(client: Client) {
+///     let maps: Api<ConfigMap> = Api::default_namespaced(client.clone());
+///     let retry = |_, _: &kube::Error, _| Action::requeue(Duration::from_secs(1));
+///     let controller = Controller::new(maps.clone(), watcher::Config::default())
+///         .owns(maps, watcher::Config::default())
+///         .run(greet, retry, Arc::new(client));
+///     controller.for_each(async |_| ()).await;
+/// }
+///
+/// let mut captain = ConfigMap::default();
+/// captain.metadata.name = Some("captain".to_owned());
+/// simulate_client(run).object(&captain).histories(20).run();
+/// ```
+pub fn simulate_client<F>(run: impl Fn(Client) -> F + Send + Sync + 'static) -> Simulation
+where
+    F: Future<Output = ()> + Send + 'static,
+{
+    let run = Arc::new(move |client| run(client).boxed());
+    let mut simulation = Simulation::of(Operator::Client(run));
+    let skipped = &mut simulation.scenario.skipped;
+    for (pattern, reason) in [
+        (
+            "failover",
+            "only a manager has a leader election that is known",
+        ),
+        ("late", "only a manager has a clock that can be late"),
+        (
+            "resync",
+            "only a manager reconciles everything again when asked to",
+        ),
+    ] {
+        skipped.insert(pattern.to_owned(), reason.to_owned());
     }
+    simulation
 }
 
 impl Simulation {
+    fn of(operator: Operator) -> Self {
+        Self {
+            scenario: Scenario {
+                operator,
+                crds: Vec::new(),
+                kinds: Kinds::default(),
+                conversions: None,
+                permissions: None,
+                webhooks: Vec::new(),
+                world: Vec::new(),
+                objects: Vec::new(),
+                steps: Vec::new(),
+                kubelet: None,
+                services: Vec::new(),
+                always: Vec::new(),
+                ignored: Vec::new(),
+                without: BTreeMap::new(),
+                skipped: BTreeMap::new(),
+                is_disturbed: false,
+                period: None,
+                quiet: QUIET,
+            },
+            settings: Settings {
+                histories: HISTORIES,
+                explores: false,
+                seed: 1,
+                replay: Vec::new(),
+            },
+        }
+    }
+
     /// An object that the user creates, once the operator runs, and deletes at the end. A namespaced object without a
     /// namespace goes to `default`.
     ///

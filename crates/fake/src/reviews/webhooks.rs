@@ -6,8 +6,8 @@ use hyper::StatusCode;
 use serde_json::{Value, json};
 
 use super::{
-    Hook, Hooks,
     configured::{Configured, Task},
+    hooks::{Hook, Hooks},
 };
 use crate::{
     ApiServer,

@@ -88,7 +88,7 @@ fn act(api: &FakeApi, plural: &str, object: &Value, jobs: &JobEnds) {
         body: json!({ "status": status }),
         admission: Admission::default(),
     };
-    api.answer(&call);
+    drop(api.answer(&call));
 }
 
 /// The status of a Pod that runs and is not restarted: its commands end.

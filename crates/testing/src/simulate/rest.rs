@@ -18,7 +18,7 @@ impl World {
     pub(super) async fn resync(&mut self) -> Result<(), Broken> {
         let is_late = self.plan.has_replicas() || self.plan.lateness().is_some();
         let is_judged = self.scenario.period.is_none() || !is_late;
-        let mut mark = if self.plan.restarts() {
+        let mut mark = if self.plan.restarts() || self.scenario.operator.is_client() {
             self.wire.crash("the operator ends at rest".to_owned());
             self.mark()
         } else {

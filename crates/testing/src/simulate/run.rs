@@ -15,7 +15,7 @@ use super::{
     plan::{Fault, Plan, What},
     progress::Progress,
     project::Project,
-    scenario::{Scenario, Settings},
+    scenario::{Operator, Scenario, Settings},
     tried::Tried,
     unchecked::unchecked,
 };
@@ -225,10 +225,13 @@ fn add_sample(
 
 /// The kinds that the operator's controllers reconcile, and its conversions.
 fn registered(scenario: &Scenario) -> anyhow::Result<(Vec<ReconciledKind>, Option<Conversions>)> {
+    let Operator::Manager(register) = &scenario.operator else {
+        return Ok((Vec::new(), None));
+    };
     let runtime = Builder::new_current_thread().build()?;
     runtime.block_on(async {
         let mut manager = FakeApi::new().manager();
-        (scenario.register)(&mut manager);
+        register(&mut manager);
         let kinds = Controllers::of(&manager)?.kinds();
         Ok((kinds, conversions(&manager)))
     })

@@ -2,6 +2,8 @@
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
+use futures_util::future::BoxFuture;
+use kube::Client;
 use manager::Manager;
 use serde_json::Value;
 
@@ -12,7 +14,21 @@ use crate::{
     server::{Configured, Conversions, Kinds, Path},
 };
 
-pub(super) type Register = Arc<dyn Fn(&mut Manager) + Send + Sync>;
+/// What is simulated.
+#[derive(Clone)]
+pub(super) enum Operator {
+    /// The controllers that this adds to a manager.
+    Manager(Arc<dyn Fn(&mut Manager) + Send + Sync>),
+    /// A program with this client, whatever it is made of.
+    Client(Arc<dyn Fn(Client) -> BoxFuture<'static, ()> + Send + Sync>),
+}
+
+impl Operator {
+    pub(super) fn is_client(&self) -> bool {
+        matches!(self, Self::Client(_))
+    }
+}
+
 pub(super) type Step = Arc<dyn Fn(&FakeApi) + Send + Sync>;
 pub(super) type Invariant = Arc<dyn Fn(&FakeApi) -> bool + Send + Sync>;
 
@@ -56,7 +72,7 @@ pub(super) struct Settings {
 /// The operator, its world, and what is expected of it.
 #[derive(Clone)]
 pub(super) struct Scenario {
-    pub(super) register: Register,
+    pub(super) operator: Operator,
     pub(super) crds: Vec<Value>,
     /// What the definitions say, once they are complete.
     pub(super) kinds: Kinds,

@@ -8,6 +8,7 @@ use std::{
     time::Duration,
 };
 
+use kube::Client;
 use manager::{
     Manager, Options,
     harness::{self, Clock, Controllers, Hooks},
@@ -23,7 +24,7 @@ use super::{
     plan::Plan,
     replica::Replica,
     replicas,
-    scenario::{Oracle, Scenario},
+    scenario::{Operator, Oracle, Scenario},
     state::{self, State},
     trace::Happened,
     wire::{MOST, Wire},
@@ -75,7 +76,8 @@ pub(super) struct World {
 struct Process {
     /// The number of the replica.
     number: usize,
-    controllers: Controllers,
+    /// None without a manager.
+    controllers: Option<Controllers>,
     task: JoinHandle<anyhow::Result<()>>,
 }
 
@@ -157,6 +159,26 @@ impl World {
     }
 
     fn start_one(&mut self) -> Result<(), Broken> {
+        match self.scenario.operator.clone() {
+            Operator::Manager(register) => self.start_manager(&*register),
+            Operator::Client(run) => {
+                let connection = Replica::start(&self.wire);
+                let number = connection.number;
+                let client = Client::new(connection, "default");
+                self.processes.push(Process {
+                    number,
+                    controllers: None,
+                    task: tokio::spawn(async move {
+                        run(client).await;
+                        Ok(())
+                    }),
+                });
+                Ok(())
+            }
+        }
+    }
+
+    fn start_manager(&mut self, register: &dyn Fn(&mut Manager)) -> Result<(), Broken> {
         let mut options = Options::default();
         if self.plan.has_replicas() {
             replicas::elect(&mut options, self.plan.is_warm());
@@ -169,7 +191,7 @@ impl World {
         let number = connection.number;
         let mut manager: Manager =
             harness::manager(options, "test.example.com", &connection, self.clock.clone());
-        (self.scenario.register)(&mut manager);
+        register(&mut manager);
         // They answer also while the operator restarts: those of the process that started last.
         let (webhooks, notes) = Webhooks::new(hooks(Hooks::of(&manager)), &self.scenario.webhooks);
         self.api.set_reviewers(Reviewers::Configured(webhooks));
@@ -178,7 +200,7 @@ impl World {
         let controllers = controllers.map_err(|error| (Oracle::Runs, format!("{error:#}")))?;
         self.processes.push(Process {
             number,
-            controllers,
+            controllers: Some(controllers),
             task: tokio::spawn(async move { manager.run_until(pending()).await }),
         });
         Ok(())
@@ -194,7 +216,8 @@ impl World {
         let meant = |process: &mut Process| are_meant(process.number);
         let ended: Vec<_> = self.processes.extract_if(.., meant).collect();
         for process in &ended {
-            self.history.panics += process.controllers.panics();
+            let controllers = process.controllers.as_ref();
+            self.history.panics += controllers.map_or(0, Controllers::panics);
             process.task.abort();
         }
         ended.len()
@@ -202,16 +225,17 @@ impl World {
 
     /// Enqueues all objects.
     pub(super) fn enqueue_all(&self) {
-        let processes = self.processes.iter();
-        processes.for_each(|process| process.controllers.resync());
+        self.controllers().for_each(Controllers::resync);
     }
 
     /// The objects whose reconciles fail.
     pub(super) fn failing(&self) -> Vec<String> {
+        self.controllers().flat_map(Controllers::failing).collect()
+    }
+
+    fn controllers(&self) -> impl Iterator<Item = &Controllers> {
         let processes = self.processes.iter();
-        processes
-            .flat_map(|process| process.controllers.failing())
-            .collect()
+        processes.filter_map(|process| process.controllers.as_ref())
     }
 
     /// Waits until nothing has changed for a while, nothing is due, and nothing is held back; with a schedule, until the next
@@ -267,8 +291,7 @@ impl World {
     }
 
     fn is_idle(&self) -> bool {
-        let mut processes = self.processes.iter();
-        processes.all(|process| process.controllers.are_idle())
+        self.controllers().all(Controllers::are_idle)
     }
 
     /// Whether watches that are held back may deliver again, if everything has been idle since then.
@@ -306,7 +329,7 @@ impl World {
                     Err(error) => error.to_string(),
                 };
                 if !self.plan.has_replicas() || !error.starts_with(LOST) {
-                    return Err((Oracle::Runs, format!("the manager ended: {error}")));
+                    return Err((Oracle::Runs, format!("the operator ended: {error}")));
                 }
                 let what = format!("replica {number} ends, because it no longer leads");
                 self.wire.tell(Happened::Action(what));

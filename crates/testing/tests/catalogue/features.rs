@@ -93,11 +93,12 @@ fn an_optional_kind() {
     }
     let simulation = simulate(register)
         .object(&ship("argo"))
-        .user(
-            "removes the kind of monitors",
-            FakeApi::uninstall::<Dynamic<Monitor>>,
-        )
-        .user("installs it again", FakeApi::install::<Dynamic<Monitor>>);
+        .user("removes the kind of monitors", |api: &FakeApi| {
+            api.uninstall::<Dynamic<Monitor>>();
+        })
+        .user("installs it again", |api: &FakeApi| {
+            api.install::<Dynamic<Monitor>>();
+        });
     clean(simulation);
 }
 

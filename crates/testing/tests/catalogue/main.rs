@@ -16,6 +16,7 @@ mod kinds;
 mod lagging;
 mod overtaken;
 mod parts;
+mod plain;
 mod refused;
 mod reported;
 mod rest;

@@ -99,8 +99,12 @@ fn a_kind_that_is_installed_later_is_not_noticed() {
     }
     pair_in(register::<true>, register::<false>, |register| {
         one(register)
-            .user("removes the kind", FakeApi::uninstall::<Dynamic<Monitor>>)
-            .user("installs it", FakeApi::install::<Dynamic<Monitor>>)
+            .user("removes the kind", |api: &FakeApi| {
+                api.uninstall::<Dynamic<Monitor>>();
+            })
+            .user("installs it", |api: &FakeApi| {
+                api.install::<Dynamic<Monitor>>();
+            })
     });
 }
 
