@@ -26,14 +26,4 @@ impl Random {
     pub fn chance(&mut self) -> bool {
         self.next().is_multiple_of(2)
     }
-
-    /// At least 0, at most 255.
-    pub fn small(&mut self) -> u8 {
-        self.next().to_le_bytes()[0]
-    }
-
-    pub fn word(&mut self) -> String {
-        let letters = (0..=self.below(8)).map(|_| char::from(b'a' + self.small() % 26));
-        letters.collect()
-    }
 }

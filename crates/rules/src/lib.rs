@@ -23,6 +23,7 @@
 // print new warnings. Only kbr itself runs clippy on it, with all lints.
 #![cfg_attr(not(clippy), allow(warnings))]
 
+mod bounds;
 #[cfg(feature = "cel")]
 pub mod expressions;
 pub mod formats;

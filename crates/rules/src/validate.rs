@@ -14,7 +14,7 @@ use crate::path::{FieldPath, Step};
 use crate::problem::{Problem, Reason, dotted};
 use crate::ratcheting::Pair;
 use crate::schema::{field, is_embedded};
-use crate::{formats, re2};
+use crate::{bounds, formats, re2};
 
 /// What is wrong with a value; with a whole object if `is_object`. Unknown fields are not wrong: they are dropped.
 #[must_use]
@@ -127,7 +127,7 @@ impl<'s> Validation<'s> {
         match value {
             Value::Null => return,
             Value::Bool(_) => {}
-            Value::Number(_) => self.found.extend(number::problems(value, schema, path)),
+            Value::Number(_) => self.found.extend(bounds::problems(value, schema, path)),
             Value::String(text) => self.text(text, value, schema, path),
             Value::Array(items) => self.list(pair, items, schema, path),
             Value::Object(fields) => self.object(pair, fields, schema, path),
