@@ -101,6 +101,7 @@ mod simulate;
 mod turns;
 mod webhooks;
 
+#[cfg(feature = "simulate")]
 use apiserver_fake::internals as server;
 pub use apiserver_fake::{Admitted, ApiServer, Connection, Content, review};
 use apiserver_rules::formats;
