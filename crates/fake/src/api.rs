@@ -31,7 +31,7 @@ use super::{
     gate::Gate,
     query::parameters,
     reviews::{Hooks, Reviewers},
-    server::{Admission, Call, ErrorResponse, Objects, Path, Watch},
+    server::{Call, ErrorResponse, Objects, Path, Watch},
 };
 
 /// How often a watch is sent a bookmark.
@@ -261,7 +261,6 @@ impl ApiServer {
             accept: header(ACCEPT),
             agent: header(USER_AGENT),
             body: serde_json::from_slice(&body).unwrap_or_default(),
-            admission: Admission::default(),
         })
     }
 

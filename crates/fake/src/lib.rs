@@ -70,8 +70,8 @@ pub mod internals {
         review::Question,
         reviews::{Configured, OPERATOR, Reviewers, USER, Webhooks},
         server::{
-            Admission, Answer, Call, ErrorResponse, Kinds, Objects, Path, Reviewed, Watch,
-            json_patch, schema::Rules,
+            Answer, Call, ErrorResponse, Kinds, Objects, Path, Reviewed, Watch, json_patch,
+            schema::Rules,
         },
         unevaluated::Unevaluated,
     };

@@ -23,7 +23,7 @@ pub use self::{
 use crate::{
     ApiServer,
     content::{Content, response},
-    server::{Call, Path},
+    server::{Call, ErrorResponse, Objects, Path},
 };
 
 /// Who reviews writes.
@@ -68,8 +68,8 @@ impl ApiServer {
         let answer = if call.method == Method::DELETE && call.path.name.is_empty() {
             self.delete_reviewed(call, &webhooks, &mut warnings).await
         } else {
-            let admitted = self.admitted(call, &call.path, &webhooks, &mut warnings);
-            admitted.await.map(|call| self.answer(&call))
+            self.admitted(call, &call.path, &webhooks, &mut warnings)
+                .await
         };
         with_warnings(answer.unwrap_or_else(response), &warnings)
     }
@@ -93,40 +93,66 @@ impl ApiServer {
                 ..call.clone()
             };
             // In these reviews, the object has no name.
-            let admitted = self.admitted(&one, &call.path, webhooks, warnings);
-            drop(self.answer(&admitted.await?));
+            self.admitted(&one, &call.path, webhooks, warnings).await?;
         }
         Ok(list)
     }
 
-    /// A request as webhooks have left it, which see this path.
+    /// The answer to a write or a deletion, which webhooks see at this path, once they have admitted it.
     async fn admitted(
         &self,
         call: &Call,
         shown_as: &Path,
         webhooks: &Webhooks,
         warnings: &mut Vec<String>,
-    ) -> Result<Call, Rejection> {
-        let review = |call: &Call| {
-            let reviewed = self.change_quietly(|objects| objects.review(call, shown_as));
-            reviewed.map_err(|error| error.body())
-        };
+    ) -> Result<Response<Content>, Rejection> {
         let stored = || self.change_quietly(|objects| objects.whole(&call.path));
+        if !call.is_write() {
+            let deletion = self.change_quietly(|objects| objects.review_deletion(call, shown_as));
+            let mut deletion = deletion.map_err(|error| error.body())?;
+            webhooks
+                .set_defaults(OPERATOR, &mut deletion, self, warnings)
+                .await?;
+            webhooks
+                .validate(OPERATOR, &deletion, self, warnings)
+                .await?;
+            return Ok(self.answer(call));
+        }
         loop {
-            let mut first = review(&call.unasked())?;
-            let (old, before) = (stored(), first.new.clone());
+            let old = stored();
+            let (mut pending, mut first) = self.quietly(|objects| {
+                let pending = objects.prepare(call)?;
+                let reviewed = objects.review_pending(call, &pending);
+                Ok((pending, reviewed))
+            })?;
+            let before = first.new.clone();
             webhooks
                 .set_defaults(OPERATOR, &mut first, self, warnings)
                 .await?;
-            let changed = first.new.filter(|new| Some(new) != before.as_ref());
-            let call = call.defaulted(changed);
-            let second = review(&call)?;
+            if let Some(changed) = first.new.filter(|new| Some(new) != before.as_ref()) {
+                pending.change(changed);
+            }
+            let (checked, second) = self.quietly(|objects| {
+                let checked = objects.check(call, pending)?;
+                let reviewed = objects.review_checked(call, &checked);
+                Ok((checked, reviewed))
+            })?;
             webhooks.validate(OPERATOR, &second, self, warnings).await?;
             // Meanwhile, someone may have written: the API server begins again.
             if stored() == old {
-                return Ok(call.validated());
+                let answer = self.change(|objects| objects.commit(call, checked));
+                return Ok(response(answer.unwrap_or_else(|error| error.body())));
             }
         }
+    }
+
+    /// Reads what is stored.
+    fn quietly<R>(
+        &self,
+        read: impl FnOnce(&Objects) -> Result<R, ErrorResponse>,
+    ) -> Result<R, Rejection> {
+        let read = self.change_quietly(|objects| read(objects));
+        read.map_err(|error| error.body())
     }
 
     /// The labels of a namespace, which need not exist.

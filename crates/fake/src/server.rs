@@ -28,12 +28,13 @@ use serde_json::{Value, json};
 use self::kinds::Kind;
 pub use self::kinds::Kinds;
 pub use self::{
-    admission::{Admission, Reviewed},
+    admission::Reviewed,
     answer::{Answer, ErrorResponse},
     patch::json_patch,
     path::Path,
     read::Watch,
     store::Objects,
+    write::{Checked, Pending},
 };
 
 /// The relevant parts of a request.
@@ -47,7 +48,6 @@ pub struct Call {
     /// The user agent.
     pub agent: String,
     pub body: Value,
-    pub admission: Admission,
 }
 
 impl Call {
@@ -56,6 +56,12 @@ impl Call {
     pub fn watches(&self) -> bool {
         let watch = self.query.get("watch");
         watch.is_some_and(|watch| ["true", "1"].contains(&watch.as_str()))
+    }
+
+    /// Whether nothing is to be stored.
+    fn is_dry(&self) -> bool {
+        let asked = self.query.get("dryRun");
+        asked.is_some_and(|dry| dry == "All") || self.body["dryRun"] == json!(["All"])
     }
 
     /// An object or a list in the form that the request asks for: whole, or only metadata.
@@ -83,35 +89,32 @@ impl Call {
 impl Objects {
     /// Handles a request.
     pub fn handle(&mut self, call: &Call) -> Answer {
-        if call.query.get("dryRun").is_some_and(|dry| dry == "All")
-            || call.body["dryRun"] == json!(["All"])
-        {
-            let mut wet = call.clone();
-            wet.query.remove("dryRun");
-            if let Some(body) = wet.body.as_object_mut() {
-                body.remove("dryRun");
-            }
-            let mut answer = self.clone().handle(&wet)?;
-            // A dry run does not store its result, so the answer has the version of the stored object, if any.
-            let stored = self.get(&call.path.object());
-            let version = stored.map(|stored| stored["metadata"]["resourceVersion"].clone());
-            if let Some(meta) = answer.1["metadata"].as_object_mut() {
-                match version {
-                    Some(version) => drop(meta.insert("resourceVersion".to_owned(), version)),
-                    None => drop(meta.remove("resourceVersion")),
-                }
-            }
-            return Ok(answer);
-        }
         // A review such as a TokenReview. This server has no users, so the answer is empty.
         if call.method == Method::POST && call.path.plural.ends_with("reviews") {
             return Ok((StatusCode::CREATED, call.body.clone()));
         }
-        if let Some(home) = self.converted_path(&call.path) {
-            return self.handle_converted(call, home);
+        let home = self.converted_path(&call.path);
+        if home.is_none() {
+            self.only_version(&call.path)?;
         }
-        self.only_version(&call.path)?;
-        self.handle_stored(call)
+        if call.is_write() {
+            let pending = self.prepare(call)?;
+            let checked = self.check(call, pending)?;
+            return self.commit(call, checked);
+        }
+        if call.is_dry() {
+            // Nothing of this is kept.
+            return self.clone().handle_in(call, home);
+        }
+        self.handle_in(call, home)
+    }
+
+    /// Handles a request that is no write, in this version, if that is another one than that of the request.
+    fn handle_in(&mut self, call: &Call, home: Option<Path>) -> Answer {
+        match home {
+            Some(home) => self.handle_converted(call, home),
+            None => self.handle_stored(call),
+        }
     }
 
     /// Handles a request in the version in which its objects are stored.
@@ -124,9 +127,6 @@ impl Objects {
                 None => Err(ErrorResponse::not_found(path)),
             },
             Method::GET => self.list(call, &kind),
-            Method::POST if !one => self.create(call, &kind),
-            Method::PUT if one => self.replace(call, &kind),
-            Method::PATCH if one => self.patch(call, &kind),
             Method::DELETE if one && path.subresource.is_empty() => self.delete_by(call, &kind),
             Method::DELETE if !one => self.delete_collection(call, &kind),
             _ => Err(ErrorResponse::method_not_allowed(path)),

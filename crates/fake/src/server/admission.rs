@@ -6,51 +6,14 @@
 use hyper::Method;
 use serde_json::{Value, json};
 
-use super::{Call, answer::ErrorResponse, kinds::Kind, patch::tidy, path::Path, store::Objects};
-
-/// What webhooks have said about a write.
-#[derive(Clone, Debug, Default)]
-pub struct Admission {
-    pub(super) stage: Stage,
-    /// What they have made of the object; `None` if they have not changed it.
-    pub(super) object: Option<Value>,
-}
-
-/// How far the review of a write has come.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Stage {
-    /// Those that set defaults see the object as the client has written it, which need not be possible.
-    Defaulting,
-    /// Those that validate see what would be stored, with the unknown fields that defaulters have set.
-    Validating,
-    #[default]
-    Done,
-}
-
-impl Admission {
-    /// The object as webhooks have left it, if they have changed it: once more with defaults.
-    pub(super) fn changed(&self, kind: &Kind) -> Option<Value> {
-        let mut object = self.object.clone()?;
-        if let Some(meta) = object["metadata"].as_object_mut() {
-            meta.remove("managedFields");
-        }
-        let mut object = tidy(object, kind);
-        if let Some(schema) = &kind.schema {
-            apiserver_rules::set_defaults(&mut object, schema);
-        }
-        Some(object)
-    }
-
-    /// Whether the object is what is stored.
-    pub(super) fn is_done(&self) -> bool {
-        self.stage == Stage::Done
-    }
-
-    /// Whether the object is what those see that set defaults.
-    pub(super) fn is_first(&self) -> bool {
-        self.stage == Stage::Defaulting
-    }
-}
+use super::{
+    Call,
+    answer::ErrorResponse,
+    patch::tidy,
+    path::Path,
+    store::Objects,
+    write::{Checked, Pending},
+};
 
 /// A write about which webhooks are asked.
 #[derive(Clone, Debug)]
@@ -65,31 +28,6 @@ pub struct Reviewed {
 }
 
 impl Call {
-    /// The same request before webhooks are asked.
-    #[must_use]
-    pub fn unasked(&self) -> Self {
-        let mut call = self.clone();
-        call.admission.stage = Stage::Defaulting;
-        call
-    }
-
-    /// The same request after webhooks that set defaults are asked, with what they have made of its object.
-    #[must_use]
-    pub fn defaulted(&self, object: Option<Value>) -> Self {
-        let mut call = self.clone();
-        call.admission.stage = Stage::Validating;
-        call.admission.object = object;
-        call
-    }
-
-    /// The same request after all webhooks are asked.
-    #[must_use]
-    pub fn validated(&self) -> Self {
-        let mut call = self.clone();
-        call.admission.stage = Stage::Done;
-        call
-    }
-
     /// The options that webhooks see.
     fn options(&self) -> Value {
         if self.method == Method::DELETE && self.body.is_object() {
@@ -107,38 +45,32 @@ impl Call {
 }
 
 impl Objects {
-    /// What a write of one object would do, which webhooks see at this path. Nothing is stored.
-    pub fn review(&self, call: &Call, shown_as: &Path) -> Result<Reviewed, ErrorResponse> {
-        let mut call = call.clone();
-        call.accept = String::new();
-        let options = call.options();
-        let is_deletion = call.method == Method::DELETE;
-        let mut tried = self.without_history();
+    /// A write as webhooks see it that set defaults.
+    pub fn review_pending(&self, call: &Call, pending: &Pending) -> Reviewed {
+        self.reviewed(call, pending.shown())
+    }
+
+    /// A write as webhooks see it that validate.
+    pub fn review_checked(&self, call: &Call, checked: &Checked) -> Reviewed {
+        self.reviewed(call, self.shown(checked))
+    }
+
+    fn reviewed(&self, call: &Call, new: Value) -> Reviewed {
         let mut path = call.path.clone();
-        let given = call.body["metadata"]["name"].as_str();
-        if call.method == Method::POST {
-            given.unwrap_or_default().clone_into(&mut path.name);
-            // That an object of this name exists is an error of the write itself.
-            tried.stored.remove(&tried.stored_path(&path));
-        }
-        let (_, new) = tried.handle(&call)?;
         if let Some(name) = new["metadata"]["name"].as_str() {
             name.clone_into(&mut path.name);
         }
         let old = self.whole(&path).filter(|_| call.method != Method::POST);
-        if is_deletion {
-            path = shown_as.clone();
-        }
-        let mut reviewed = Reviewed::of(path, old, (!is_deletion).then_some(new));
-        reviewed.options = options;
-        if reviewed.operation == "CREATE" {
-            // It is not stored yet.
-            let meta = reviewed
-                .new
-                .as_mut()
-                .and_then(|new| new["metadata"].as_object_mut());
-            meta.map(|meta| meta.remove("resourceVersion"));
-        }
+        let mut reviewed = Reviewed::of(path, old, Some(new));
+        reviewed.options = call.options();
+        reviewed
+    }
+
+    /// A deletion, which webhooks see at this path.
+    pub fn review_deletion(&self, call: &Call, shown_as: &Path) -> Result<Reviewed, ErrorResponse> {
+        self.check_deletion(call)?;
+        let mut reviewed = Reviewed::of(shown_as.clone(), self.whole(&call.path), None);
+        reviewed.options = call.options();
         Ok(reviewed)
     }
 

@@ -52,6 +52,14 @@ impl Objects {
         Ok((StatusCode::OK, status))
     }
 
+    /// Why an object cannot be deleted, if it cannot.
+    pub(super) fn check_deletion(&self, call: &Call) -> Result<(), ErrorResponse> {
+        let kind = self.known(call)?;
+        dependents(call)?;
+        let path = self.stored_path(&call.path.object());
+        self.preconditions(&path, &kind, &call.body["preconditions"])
+    }
+
     /// Deletes all objects that a request selects.
     pub(super) fn delete_collection(&mut self, call: &Call, kind: &Kind) -> Answer {
         let dependents = dependents(call)?;

@@ -78,7 +78,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::{query::parameters, server::Admission};
+    use crate::query::parameters;
 
     fn oldest(query: &str) -> Option<u64> {
         let call = Call {
@@ -89,7 +89,6 @@ mod tests {
             accept: String::new(),
             agent: String::new(),
             body: Value::Null,
-            admission: Admission::default(),
         };
         call.oldest()
     }

@@ -260,21 +260,8 @@ impl Objects {
     /// Stores an object, with the fields that the API server sets.
     pub(super) fn store(&mut self, path: &Path, kind: &Kind, stored: Stored) -> Value {
         self.version += 1;
-        let Stored { object, owners } = stored;
-        let mut object = tidy(object, kind);
-        apiserver_rules::normalise(&mut object);
-        let meta = &mut object["metadata"];
-        meta["resourceVersion"] = json!(self.version.to_string());
-        meta["name"] = json!(path.name);
-        if !path.namespace.is_empty() {
-            meta["namespace"] = json!(path.namespace);
-        }
-        set_if_missing(meta, "uid", json!(uid(self.version)));
-        set_if_missing(meta, "creationTimestamp", json!(self.now()));
-        if kind.generation {
-            set_if_missing(meta, "generation", json!(1));
-        }
-        let stored = Stored { object, owners };
+        let mut stored = self.finished(path, kind, stored, self.version);
+        stored.object["metadata"]["resourceVersion"] = json!(self.version.to_string());
         let new = stored.whole();
         let old = self.stored.insert(path.clone(), stored);
         self.changes.push(Change {
@@ -305,6 +292,23 @@ impl Objects {
         });
         self.collect(path, &new);
         new
+    }
+
+    /// An object with what the server sets, but its version, if it becomes this one.
+    pub(super) fn finished(&self, path: &Path, kind: &Kind, new: Stored, version: u64) -> Stored {
+        let mut object = tidy(new.object, kind);
+        apiserver_rules::normalise(&mut object);
+        let meta = &mut object["metadata"];
+        meta["name"] = json!(path.name);
+        if !path.namespace.is_empty() {
+            meta["namespace"] = json!(path.namespace);
+        }
+        set_if_missing(meta, "uid", json!(uid(version)));
+        set_if_missing(meta, "creationTimestamp", json!(self.now()));
+        if kind.generation {
+            set_if_missing(meta, "generation", json!(1));
+        }
+        Stored { object, ..new }
     }
 
     /// From now on, the time of day comes from this function.

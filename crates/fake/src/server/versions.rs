@@ -3,14 +3,13 @@
 //! Source: `k8s.io/apiextensions-apiserver/pkg/apiserver/conversion`. A write works on the object in the version of the
 //! request, and converts the result; a read converts what is stored. The field names that managers own are not converted.
 
-use hyper::Method;
 use serde_json::Value;
 
 use super::{
     Call,
     answer::{Answer, ErrorResponse},
     path::Path,
-    store::{Change, Objects, Stored},
+    store::Objects,
 };
 use crate::conversion::Conversions;
 
@@ -152,9 +151,6 @@ impl Objects {
 
     /// Handles a request in a version in which its objects are not stored; `stored_at` is its path in the one in which they are.
     pub(super) fn handle_converted(&mut self, call: &Call, stored_at: Path) -> Answer {
-        if [Method::POST, Method::PUT, Method::PATCH].contains(&call.method) {
-            return self.write_converted(call, &stored_at);
-        }
         self.known(call)?;
         let as_stored = Call {
             path: stored_at,
@@ -171,80 +167,6 @@ impl Objects {
             body = self.shown_at(&body, &call.path)?;
         }
         Ok((status, body))
-    }
-
-    /// Writes an object that is stored in another version.
-    fn write_converted(&mut self, call: &Call, stored_at: &Path) -> Answer {
-        let mut path = call.path.object();
-        if path.name.is_empty() {
-            let name = call.body["metadata"]["name"].as_str();
-            name.unwrap_or_default().clone_into(&mut path.name);
-        }
-        let as_stored = |path: &Path| Path {
-            root: stored_at.root.clone(),
-            ..path.clone()
-        };
-        let mut view = self.without_history();
-        let before = view.stored.remove(&as_stored(&path));
-        if let Some(before) = &before {
-            let object = self.shown_at(&before.object, &path)?;
-            let owners = before.owners.clone();
-            view.stored.insert(path.clone(), Stored { object, owners });
-        }
-        let (status, mut body) = view.handle_stored(call)?;
-        // Nothing is stored during a review.
-        if !call.admission.is_done() {
-            return Ok((status, body));
-        }
-        let is_here = |path: &Path| path.root == call.path.root && path.same_kind(stored_at);
-        let here: Vec<Path> = view
-            .stored
-            .keys()
-            .filter(|it| is_here(it))
-            .cloned()
-            .collect();
-        for path in here {
-            let Some(Stored { object, owners }) = view.stored.remove(&path) else {
-                continue;
-            };
-            let stored_at = as_stored(&path);
-            let is_written = view.changes.iter().any(|change| change.path == path);
-            let stored = match &before {
-                Some(before) if !is_written => before.clone(),
-                _ => Stored {
-                    object: self.shown_at(&object, &stored_at)?,
-                    owners,
-                },
-            };
-            // What the server answers is what it has stored.
-            body = call.shown(self.shown_at(&stored.whole(), &path)?);
-            view.stored.insert(stored_at, stored);
-        }
-        for change in &mut view.changes {
-            if is_here(&change.path) {
-                *change = self.as_stored(change, as_stored(&change.path), before.as_ref())?;
-            }
-        }
-        self.stored = view.stored;
-        self.changes.append(&mut view.changes);
-        self.version = view.version;
-        Ok((status, body))
-    }
-
-    /// A change in the version that is stored.
-    fn as_stored(
-        &self,
-        change: &Change,
-        path: Path,
-        before: Option<&Stored>,
-    ) -> Result<Change, ErrorResponse> {
-        Ok(Change {
-            version: change.version,
-            old: change.old.as_ref().and(before).map(Stored::whole),
-            new: self.shown_at(&change.new, &path)?,
-            path,
-            gone: change.gone,
-        })
     }
 }
 

@@ -20,80 +20,148 @@ use super::{
     written::{bumps, fresh, nothing, split},
 };
 
-impl Objects {
-    /// Creates an object.
-    pub(super) fn create(&mut self, call: &Call, kind: &Kind) -> Answer {
-        let mut path = call.path.clone();
-        check(&path, kind, &call.body)?;
-        let object = call.admission.changed(kind);
-        let meta = &object.as_ref().unwrap_or(&call.body)["metadata"];
-        if path.name.is_empty() {
-            let given = meta["name"].as_str().filter(|name| !name.is_empty());
-            let prefix = meta["generateName"]
-                .as_str()
-                .filter(|name| !name.is_empty());
-            let made = prefix.map(|prefix| format!("{prefix}{}", suffix(self.version)));
-            let name = given.map(str::to_owned).or(made);
-            path.name = name.ok_or_else(|| {
-                ErrorResponse::invalid(
-                    &path,
-                    &kind.name,
-                    "metadata.name: Required value: name or generateName is required",
-                )
-            })?;
+/// A write that is prepared: what webhooks see that set defaults, and may change.
+#[derive(Clone, Debug)]
+pub struct Pending {
+    kind: Kind,
+    /// Of the object, or of its subresource, in the version of the request. The name may be yet to be generated.
+    path: Path,
+    /// What it replaces, in that version.
+    old: Option<Stored>,
+    /// The whole object, with what the request must not write.
+    object: Value,
+    owners: Owners,
+    /// Whether webhooks have changed the object.
+    is_changed: bool,
+}
+
+/// A write that is valid: what webhooks see that validate, and what is stored.
+#[derive(Clone, Debug)]
+pub struct Checked {
+    kind: Kind,
+    /// Of the object.
+    path: Path,
+    old: Option<Stored>,
+    new: Stored,
+    /// Whether webhooks have changed the object, perhaps by fields that its definition does not know.
+    is_changed: bool,
+}
+
+impl Pending {
+    /// The object as the client has written it, which need not be valid.
+    pub(super) fn shown(&self) -> Value {
+        let (object, owners) = (self.object.clone(), self.owners.clone());
+        let mut object = Stored { object, owners }.whole();
+        if !self.path.namespace.is_empty() {
+            object["metadata"]["namespace"] = json!(self.path.namespace);
         }
-        if meta["resourceVersion"]
-            .as_str()
-            .is_some_and(|version| !version.is_empty())
-        {
+        object
+    }
+
+    /// Takes the object as webhooks have left it, once more with defaults. No manager owns what they have set.
+    pub fn change(&mut self, mut object: Value) {
+        if let Some(meta) = object["metadata"].as_object_mut() {
+            meta.remove("managedFields");
+        }
+        self.object = tidy(object, &self.kind);
+        if let Some(schema) = &self.kind.schema {
+            apiserver_rules::set_defaults(&mut self.object, schema);
+        }
+        self.is_changed = true;
+    }
+}
+
+impl Checked {
+    /// Whether nothing would change.
+    fn is_same(&self) -> bool {
+        self.old.as_ref() == Some(&self.new)
+    }
+
+    /// Whether an object ends that was only held by its finalizers.
+    fn ends(&self) -> bool {
+        self.old.is_some() && is_ending(&self.new.object)
+    }
+}
+
+fn is_ending(object: &Value) -> bool {
+    object["metadata"]["deletionTimestamp"].is_string() && !held(object)
+}
+
+impl Call {
+    /// Whether it creates, replaces, patches or applies an object.
+    pub fn is_write(&self) -> bool {
+        let one = !self.path.name.is_empty();
+        match self.method {
+            Method::POST => !one,
+            Method::PUT | Method::PATCH => one,
+            _ => false,
+        }
+    }
+}
+
+impl Objects {
+    /// Prepares a write.
+    pub fn prepare(&self, call: &Call) -> Result<Pending, ErrorResponse> {
+        let kind = self.known(call)?;
+        let old = self.live(&call.path.object())?;
+        match call.method {
+            Method::POST => self.creation(call, kind),
+            Method::PUT => self.replacement(call, kind, old),
+            _ if call.media_type.starts_with("application/apply-patch") => {
+                self.application(call, kind, old)
+            }
+            _ => self.patch(call, kind, old),
+        }
+    }
+
+    /// The stored object in the version of this path.
+    fn live(&self, path: &Path) -> Result<Option<Stored>, ErrorResponse> {
+        let stored = self.stored.get(&self.stored_path(path));
+        let shown = stored.map(|stored| {
+            let object = self.shown_at(&stored.object, path)?;
+            let owners = stored.owners.clone();
+            Ok(Stored { object, owners })
+        });
+        shown.transpose()
+    }
+
+    fn creation(&self, call: &Call, kind: Kind) -> Result<Pending, ErrorResponse> {
+        let path = call.path.clone();
+        check(&path, &kind, &call.body)?;
+        let version = call.body["metadata"]["resourceVersion"].as_str();
+        if version.is_some_and(|version| !version.is_empty()) {
             let why = "resourceVersion should not be set on objects to be created";
             return Err(ErrorResponse::internal(&path, why));
         }
-        if self.stored.contains_key(&path) {
-            return Err(ErrorResponse::already_exists(&path));
-        }
-        let mut object = fresh(&call.body, kind, &path);
-        complete(&mut object, kind);
+        let mut object = fresh(&call.body, &kind, &path);
+        complete(&mut object, &kind);
         let mut owners = Owners::default();
-        let (manager, now) = (call.manager(false), self.now());
-        owners.update(
-            &nothing(kind, &object),
-            &object,
-            &Shape::of(kind),
-            &manager,
-            ignored(kind, ""),
-            &now,
-        );
-        self.add(call, kind, &path, Stored { object, owners })
-    }
-
-    /// Stores a new object as webhooks have left it.
-    fn add(&mut self, call: &Call, kind: &Kind, path: &Path, mut new: Stored) -> Answer {
-        if call.admission.is_first() {
-            return Ok((
-                StatusCode::CREATED,
-                unreviewed(call, new.object, new.owners),
-            ));
-        }
-        let reviewed = call.admission.changed(kind);
-        if let Some(object) = &reviewed {
-            new.object = fresh(object, kind, path);
-        }
-        validate(path, kind, &new.object, None)?;
-        if reviewed.is_some() {
-            self.prune(call, kind, &mut new.object);
-        }
-        let object = self.store(path, kind, new);
-        Ok((StatusCode::CREATED, call.shown(object)))
+        let before = nothing(&kind, &object);
+        let (shape, manager) = (Shape::of(&kind), call.manager(false));
+        let ignored = ignored(&kind, "");
+        owners.update(&before, &object, &shape, &manager, ignored, &self.now());
+        Ok(Pending {
+            kind,
+            path,
+            old: None,
+            object,
+            owners,
+            is_changed: false,
+        })
     }
 
     /// Replaces an object, or its status.
-    pub(super) fn replace(&mut self, call: &Call, kind: &Kind) -> Answer {
-        check(&call.path, kind, &call.body)?;
+    fn replacement(
+        &self,
+        call: &Call,
+        kind: Kind,
+        old: Option<Stored>,
+    ) -> Result<Pending, ErrorResponse> {
+        check(&call.path, &kind, &call.body)?;
         let path = call.path.object();
-        let Some(stored) = self.stored.get(&path).cloned() else {
+        let Some(stored) = old else {
             if kind.creates && call.path.subresource.is_empty() {
-                return self.create(call, kind);
+                return self.creation(call, kind);
             }
             return Err(ErrorResponse::not_found(&path));
         };
@@ -102,21 +170,22 @@ impl Objects {
             let why = "metadata.resourceVersion: Invalid value: 0: must be specified for an update";
             return Err(ErrorResponse::invalid(&path, &path.plural, why));
         }
-        self.update(call, kind, &stored, call.body.clone())
+        self.update(call, kind, stored, call.body.clone())
     }
 
     /// Patches an object, or its status.
-    pub(super) fn patch(&mut self, call: &Call, kind: &Kind) -> Answer {
+    fn patch(
+        &self,
+        call: &Call,
+        kind: Kind,
+        old: Option<Stored>,
+    ) -> Result<Pending, ErrorResponse> {
         let path = call.path.object();
-        if call.media_type.starts_with("application/apply-patch") {
-            return self.apply(call, kind);
-        }
         if call.query.contains_key("force") {
             let why = "force: Forbidden: may not be specified for non-apply patch";
             return Err(ErrorResponse::invalid_options(&path, "PatchOptions", why));
         }
-        let missing = || ErrorResponse::not_found(&path);
-        let stored = self.stored.get(&path).cloned().ok_or_else(missing)?;
+        let stored = old.ok_or_else(|| ErrorResponse::not_found(&path))?;
         let mut changed = stored.whole();
         match call.media_type.as_str() {
             "application/merge-patch+json" => merge(&mut changed, call.body.clone()),
@@ -132,19 +201,24 @@ impl Objects {
             }
             other => return Err(ErrorResponse::media_type(&path, other)),
         }
-        check(&call.path, kind, &changed)?;
-        self.update(call, kind, &stored, changed)
+        check(&call.path, &kind, &changed)?;
+        self.update(call, kind, stored, changed)
     }
 
     /// Server-side apply.
-    fn apply(&mut self, call: &Call, kind: &Kind) -> Answer {
+    fn application(
+        &self,
+        call: &Call,
+        kind: Kind,
+        old: Option<Stored>,
+    ) -> Result<Pending, ErrorResponse> {
         let path = call.path.object();
         let of = |name: &str| call.query.get(name).map_or("", String::as_str);
         if of("fieldManager").is_empty() {
             let why = "fieldManager: Required value: is required for apply patch";
             return Err(ErrorResponse::invalid_options(&path, "PatchOptions", why));
         }
-        check(&call.path, kind, &call.body)?;
+        check(&call.path, &kind, &call.body)?;
         let meta = &call.body["metadata"];
         if !meta["managedFields"].is_null() {
             return Err(ErrorResponse::bad_request(
@@ -161,16 +235,15 @@ impl Objects {
             );
             return Err(ErrorResponse::internal(&path, &why));
         }
-        let live = self.stored.get(&path).cloned();
-        if live.is_none() && !call.path.subresource.is_empty() {
+        if old.is_none() && !call.path.subresource.is_empty() {
             return Err(ErrorResponse::not_found(&path));
         }
-        let (before, mut owners) = match &live {
+        let (before, mut owners) = match &old {
             Some(live) => (live.object.clone(), live.owners.clone()),
             None => (json!({}), Owners::default()),
         };
         let now = self.now();
-        if live.is_some() && owners.is_empty() {
+        if old.is_some() && owners.is_empty() {
             let before_apply = Manager {
                 name: "before-first-apply".to_owned(),
                 ..call.manager(false)
@@ -178,7 +251,7 @@ impl Objects {
             owners.update(
                 &json!({}),
                 &before,
-                &Shape::of(kind),
+                &Shape::of(&kind),
                 &before_apply,
                 &[],
                 &now,
@@ -187,10 +260,10 @@ impl Objects {
         let request = Apply {
             manager: call.manager(true),
             force: of("force") == "true",
-            ignored: ignored(kind, &call.path.subresource),
+            ignored: ignored(&kind, &call.path.subresource),
             time: &now,
         };
-        let applied = owners.apply(&before, &call.body, &Shape::of(kind), &request);
+        let applied = owners.apply(&before, &call.body, &Shape::of(&kind), &request);
         let mut applied = applied.map_err(|failure| match failure {
             Failure::Conflicts(causes) => ErrorResponse::apply_conflict(&path, &causes),
             Failure::Duplicate(why) => ErrorResponse::internal(&path, &why),
@@ -198,21 +271,31 @@ impl Objects {
         if let Some(schema) = &kind.schema {
             apiserver_rules::complete_applied(&mut applied, schema);
         }
-        match live {
-            Some(live) => self.change(call, kind, &live, &applied, owners),
-            None if meta["uid"].is_string() => Err(ErrorResponse::conflict(
-                &path,
-                "uid mismatch: the provided object specified a uid, and no existing object was found",
-            )),
-            None => {
-                let object = fresh(&applied, kind, &path);
-                self.add(call, kind, &path, Stored { object, owners })
+        if old.is_none() {
+            if meta["uid"].is_string() {
+                let why = "uid mismatch: the provided object specified a uid, and no existing object was found";
+                return Err(ErrorResponse::conflict(&path, why));
             }
+            applied = fresh(&applied, &kind, &path);
         }
+        Ok(Pending {
+            kind,
+            path: call.path.clone(),
+            old,
+            object: applied,
+            owners,
+            is_changed: false,
+        })
     }
 
-    /// Stores `changed` in place of `stored`, and records the field manager.
-    fn update(&mut self, call: &Call, kind: &Kind, stored: &Stored, mut changed: Value) -> Answer {
+    /// Changes what is stored, and records the field manager.
+    fn update(
+        &self,
+        call: &Call,
+        kind: Kind,
+        stored: Stored,
+        mut changed: Value,
+    ) -> Result<Pending, ErrorResponse> {
         let path = &call.path;
         let given = changed["metadata"]
             .as_object_mut()
@@ -225,34 +308,68 @@ impl Objects {
             })?,
             None => stored.owners.clone(),
         };
-        let mut changed = tidy(changed, kind);
-        complete(&mut changed, kind);
-        let object = split(path, kind, &stored.object, changed.clone());
+        let mut changed = tidy(changed, &kind);
+        complete(&mut changed, &kind);
+        let object = split(path, &kind, &stored.object, changed.clone());
         let (manager, now) = (call.manager(false), self.now());
-        let ignored = ignored(kind, &path.subresource);
+        let ignored = ignored(&kind, &path.subresource);
         // The fields of an object that has no managers are not managed before it is applied.
         if !owners.is_empty() {
-            let shape = Shape::of(kind);
+            let shape = Shape::of(&kind);
             owners.update(&stored.object, &object, &shape, &manager, ignored, &now);
         }
-        self.change(call, kind, stored, &changed, owners)
+        Ok(Pending {
+            path: path.clone(),
+            kind,
+            old: Some(stored),
+            object: changed,
+            owners,
+            is_changed: false,
+        })
     }
 
-    /// Stores the result of a request, if it differs from the stored object.
-    fn change(
-        &mut self,
-        call: &Call,
-        kind: &Kind,
-        stored: &Stored,
-        changed: &Value,
-        owners: Owners,
-    ) -> Answer {
-        let path = call.path.object();
-        if call.admission.is_first() {
-            return Ok((StatusCode::OK, unreviewed(call, changed.clone(), owners)));
+    /// Checks a write, as its webhooks have left it.
+    pub fn check(&self, call: &Call, pending: Pending) -> Result<Checked, ErrorResponse> {
+        match &pending.old {
+            Some(stored) => Self::check_change(call, &pending, stored),
+            None => self.check_creation(&pending),
         }
-        let reviewed = call.admission.changed(kind);
-        let changed = reviewed.as_ref().unwrap_or(changed);
+    }
+
+    fn check_creation(&self, pending: &Pending) -> Result<Checked, ErrorResponse> {
+        let (kind, mut path) = (&pending.kind, pending.path.object());
+        if path.name.is_empty() {
+            let meta = &pending.object["metadata"];
+            let text = |field: &str| meta[field].as_str().filter(|text| !text.is_empty());
+            let made =
+                text("generateName").map(|prefix| format!("{prefix}{}", suffix(self.version)));
+            let name = text("name").map(str::to_owned).or(made);
+            path.name = name.ok_or_else(|| {
+                let why = "metadata.name: Required value: name or generateName is required";
+                ErrorResponse::invalid(&path, &kind.name, why)
+            })?;
+        }
+        let mut object = pending.object.clone();
+        if pending.is_changed {
+            object = fresh(&object, kind, &path);
+        }
+        validate(&path, kind, &object, None)?;
+        let owners = pending.owners.clone();
+        Ok(Checked {
+            kind: kind.clone(),
+            path,
+            old: None,
+            new: Stored { object, owners },
+            is_changed: pending.is_changed,
+        })
+    }
+
+    fn check_change(
+        call: &Call,
+        pending: &Pending,
+        stored: &Stored,
+    ) -> Result<Checked, ErrorResponse> {
+        let (kind, changed, path) = (&pending.kind, &pending.object, call.path.object());
         let (old, new) = (&stored.object["metadata"], &changed["metadata"]);
         if call.method == Method::PATCH && !new["uid"].is_null() && new["uid"] != old["uid"] {
             return Err(ErrorResponse::immutable(&path, &kind.name, "metadata.uid"));
@@ -277,30 +394,67 @@ impl Objects {
             let generation = old["generation"].as_i64().unwrap_or_default() + 1;
             object["metadata"]["generation"] = json!(generation);
         }
-        let mut new = Stored { object, owners };
-        if new == *stored {
-            return Ok((StatusCode::OK, call.shown(stored.whole())));
-        }
-        if new.object["metadata"]["deletionTimestamp"].is_string() && !held(&new.object) {
-            // This change is in the answer, and no other client sees it.
-            self.remove(&path);
-            return Ok((StatusCode::OK, call.shown(new.whole())));
-        }
-        if reviewed.is_some() {
-            self.prune(call, kind, &mut new.object);
-        }
-        let object = self.store(&path, kind, new);
-        Ok((StatusCode::OK, call.shown(object)))
+        let owners = pending.owners.clone();
+        Ok(Checked {
+            kind: kind.clone(),
+            path,
+            old: Some(stored.clone()),
+            new: Stored { object, owners },
+            is_changed: pending.is_changed,
+        })
     }
-}
 
-impl Objects {
-    /// Prunes what webhooks have added that the definition does not know, once they all have seen it. What is stored in another
-    /// version is pruned there.
-    fn prune(&self, call: &Call, kind: &Kind, object: &mut Value) {
-        if call.admission.is_done() && self.converted_path(&call.path).is_none() {
-            complete(object, kind);
+    /// What is stored of a write, as webhooks see it that validate.
+    pub(super) fn shown(&self, checked: &Checked) -> Value {
+        let Checked { kind, path, .. } = checked;
+        if checked.old.is_some() {
+            return checked.new.whole();
         }
+        let version = self.version + 1;
+        let new = self.finished(path, kind, checked.new.clone(), version);
+        new.whole()
+    }
+
+    /// Stores a write, unless it is a dry run; pruned of what webhooks have set and the definition does not know.
+    pub fn commit(&mut self, call: &Call, checked: Checked) -> Answer {
+        let status = match checked.old {
+            Some(_) => StatusCode::OK,
+            None => StatusCode::CREATED,
+        };
+        let stored_at = self.stored_path(&checked.path);
+        if checked.old.is_none() && self.stored.contains_key(&stored_at) {
+            return Err(ErrorResponse::already_exists(&checked.path));
+        }
+        if checked.is_same() {
+            return Ok((status, call.shown(checked.new.whole())));
+        }
+        if call.is_dry() {
+            return Ok((status, call.shown(self.shown(&checked))));
+        }
+        if checked.ends() {
+            // This change is in the answer, and no other client sees it.
+            self.remove(&stored_at);
+            return Ok((status, call.shown(checked.new.whole())));
+        }
+        let Checked {
+            kind,
+            path,
+            mut new,
+            ..
+        } = checked;
+        if stored_at == path {
+            if checked.is_changed {
+                complete(&mut new.object, &kind);
+            }
+            let object = self.store(&path, &kind, new);
+            return Ok((status, call.shown(object)));
+        }
+        new = self.finished(&path, &kind, new, self.version + 1);
+        new.object = self.shown_at(&new.object, &stored_at)?;
+        let kind = self.kinds.of(&stored_at).unwrap_or(kind);
+        let object = self.store(&stored_at, &kind, new);
+        // What the server answers is what it has stored.
+        Ok((status, call.shown(self.shown_at(&object, &path)?)))
     }
 }
 
@@ -309,15 +463,6 @@ fn complete(object: &mut Value, kind: &Kind) {
     if let Some(schema) = &kind.schema {
         apiserver_rules::complete(object, schema);
     }
-}
-
-/// What webhooks see that set defaults: what the client has written.
-fn unreviewed(call: &Call, object: Value, owners: Owners) -> Value {
-    let mut object = Stored { object, owners }.whole();
-    if !call.path.namespace.is_empty() {
-        object["metadata"]["namespace"] = json!(call.path.namespace);
-    }
-    object
 }
 
 /// Rejects an object that does not match its definition. `old` is what it replaces.

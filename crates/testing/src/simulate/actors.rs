@@ -11,7 +11,7 @@ use crate::{
     FakeApi,
     jobs::JobEnds,
     kubelet,
-    server::{Admission, Call, Path},
+    server::{Call, Path},
 };
 
 /// How long the garbage collector takes to notice that an owner is gone.
@@ -86,7 +86,6 @@ fn act(api: &FakeApi, plural: &str, object: &Value, jobs: &JobEnds) {
         accept: String::new(),
         agent: String::new(),
         body: json!({ "status": status }),
-        admission: Admission::default(),
     };
     drop(api.answer(&call));
 }

@@ -144,7 +144,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::server::{Admission, Path};
+    use crate::server::Path;
 
     fn call(method: Method, path: &str, media_type: &str) -> Call {
         Call {
@@ -155,7 +155,6 @@ mod tests {
             accept: String::new(),
             agent: String::new(),
             body: Value::Null,
-            admission: Admission::default(),
         }
     }
 
