@@ -45,7 +45,12 @@ mod random;
 mod review;
 #[allow(missing_docs, reason = "for kbr-testing, but what `pub use` names")]
 mod reviews;
-#[allow(missing_docs, clippy::missing_errors_doc, reason = "for kbr-testing")]
+#[allow(
+    missing_docs,
+    clippy::missing_errors_doc,
+    clippy::must_use_candidate,
+    reason = "for kbr-testing"
+)]
 mod server;
 #[allow(missing_docs, reason = "for kbr-testing")]
 mod unevaluated;

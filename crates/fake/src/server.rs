@@ -34,7 +34,6 @@ pub use self::{
     path::Path,
     read::Watch,
     store::Objects,
-    write::{Checked, Pending},
 };
 
 /// The relevant parts of a request.

@@ -147,19 +147,6 @@ impl Objects {
         Some((kind.schema?, kind.rules))
     }
 
-    /// These objects, to try a request on.
-    pub(super) fn without_history(&self) -> Self {
-        Self {
-            stored: self.stored.clone(),
-            version: self.version,
-            kinds: self.kinds.clone(),
-            ahead: self.ahead,
-            collects_late: self.collects_late,
-            conversions: self.conversions.clone(),
-            ..Self::default()
-        }
-    }
-
     /// The URLs of all objects.
     pub fn urls(&self) -> Vec<String> {
         self.stored.keys().map(Path::url).collect()
