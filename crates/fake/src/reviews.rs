@@ -133,7 +133,7 @@ impl ApiServer {
                 pending.change(changed);
             }
             let (checked, second) = self.quietly(|objects| {
-                let checked = objects.check(call, pending)?;
+                let checked = objects.check(call, &pending)?;
                 let reviewed = objects.review_checked(call, &checked);
                 Ok((checked, reviewed))
             })?;

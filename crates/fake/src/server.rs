@@ -98,7 +98,7 @@ impl Objects {
         }
         if call.is_write() {
             let pending = self.prepare(call)?;
-            let checked = self.check(call, pending)?;
+            let checked = self.check(call, &pending)?;
             return self.commit(call, checked);
         }
         if call.is_dry() {

@@ -329,10 +329,10 @@ impl Objects {
     }
 
     /// Checks a write, as its webhooks have left it.
-    pub fn check(&self, call: &Call, pending: Pending) -> Result<Checked, ErrorResponse> {
+    pub fn check(&self, call: &Call, pending: &Pending) -> Result<Checked, ErrorResponse> {
         match &pending.old {
-            Some(stored) => Self::check_change(call, &pending, stored),
-            None => self.check_creation(&pending),
+            Some(stored) => Self::check_change(call, pending, stored),
+            None => self.check_creation(pending),
         }
     }
 
