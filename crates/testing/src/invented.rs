@@ -4,9 +4,6 @@ use serde_json::{Map, Value, json};
 
 use super::{formats, pattern::matching, random::Random};
 
-/// How often to retry a pattern whose match is too long or too short.
-const TRIES: usize = 32;
-
 /// The nesting depth from which optional fields are left out.
 const DEEP: usize = 6;
 
@@ -136,9 +133,8 @@ impl Inventor {
 
     fn matching(&mut self, schema: &Value, pattern: &str) -> Value {
         let (least, most) = lengths(schema);
-        let fits = |text: &String| (least..=most).contains(&text.chars().count());
-        let mut texts = (0..TRIES).map_while(|_| matching(pattern, &mut self.random));
-        if let Some(text) = texts.find(fits) {
+        let fits = |text: &str| (least..=most).contains(&text.chars().count());
+        if let Some(text) = matching(pattern, &mut self.random, fits) {
             return text.into();
         }
         if schema["default"].is_string() {
