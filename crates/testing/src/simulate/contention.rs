@@ -43,7 +43,7 @@ impl Replica {
         }
     }
 
-    /// Removes an object, even one with finalizers.
+    /// Removes an object that is about to be read or written, even one with finalizers.
     pub(super) fn vanish(&self, path: &Path) {
         let object = path.object();
         let removed = self.wire.0.api.change(|objects| {

@@ -77,6 +77,8 @@ pub(super) enum What {
     ChildEdited(String),
     /// The object that the write changes or deletes is gone when that arrives.
     Vanished,
+    /// The same for this read of an object, from 1.
+    VanishedAtRead(usize),
     /// At rest, the user reads the object at this path, which has another version than the stored one, and writes it back.
     WrittenBack(String),
     /// At rest, someone changes the object of the world at this path, and changes it back.
@@ -195,9 +197,15 @@ impl Plan {
         faults.any(|fault| matches!(fault.what, What::WorldDeleted(_)))
     }
 
-    /// Whether an object is gone when a write of it arrives.
+    /// Whether an object is gone when a read or a write of it arrives.
     pub(super) fn has_vanished(&self) -> bool {
-        self.0.iter().any(|fault| fault.what == What::Vanished)
+        self.0.iter().any(|fault| fault.what.pattern() == "gone")
+    }
+
+    /// Whether the object of this read is gone when that arrives.
+    pub(super) fn vanishes_at_read(&self, read: usize) -> bool {
+        let gone = What::VanishedAtRead(read);
+        self.0.iter().any(|fault| fault.what == gone)
     }
 
     /// Whether the process starts again at rest.
@@ -232,6 +240,7 @@ impl What {
                 | Self::ChildDeleted(_)
                 | Self::ChildEdited(_)
                 | Self::Vanished
+                | Self::VanishedAtRead(_)
                 | Self::WorldEdited(_)
                 | Self::WorldDeleted(_)
                 | Self::Neighbour
@@ -252,7 +261,7 @@ impl What {
             Self::Undone(_) => "undone",
             Self::Explored(_) => "explored",
             Self::ChildDeleted(_) | Self::ChildEdited(_) => "by hand",
-            Self::Vanished => "gone",
+            Self::Vanished | Self::VanishedAtRead(_) => "gone",
             Self::WrittenBack(_) => "converted",
             Self::WorldEdited(_) | Self::WorldDeleted(_) => "world",
             Self::Neighbour => "neighbour",
@@ -297,6 +306,7 @@ impl fmt::Display for Fault {
             What::ChildDeleted(path) => write!(f, "child-deleted:{path}")?,
             What::ChildEdited(path) => write!(f, "child-edited:{path}")?,
             What::Vanished => f.write_str("vanish")?,
+            What::VanishedAtRead(read) => write!(f, "vanish-at-read:{read}")?,
             What::WrittenBack(path) => write!(f, "write-back:{path}")?,
             What::WorldEdited(path) => write!(f, "world-edited:{path}")?,
             What::WorldDeleted(path) => write!(f, "world-deleted:{path}")?,
@@ -348,6 +358,7 @@ fn fault(text: &str) -> Result<Fault, String> {
         "child-deleted" => What::ChildDeleted(value.to_owned()),
         "child-edited" => What::ChildEdited(value.to_owned()),
         "vanish" => What::Vanished,
+        "vanish-at-read" => What::VanishedAtRead(value.parse().map_err(|_| wrong())?),
         "write-back" => What::WrittenBack(value.to_owned()),
         "world-edited" => What::WorldEdited(value.to_owned()),
         "world-deleted" => What::WorldDeleted(value.to_owned()),
@@ -368,7 +379,7 @@ mod tests {
     #[test]
     fn a_plan_is_read_as_it_is_written() {
         let text = "crash-before@1,crash-after@2,504-applied@3,hold:captains.crew.example.com@4,miss:pods@4,trickle:pods,lag@4,\
-                    delete@5,recreate@6,step:2@7,at-once,undo:1,explore:3,resync@8,restart,child-deleted:/api/v1/pods/a,child-edited:/b,vanish@9,write-back:/c,world-edited:/d,world-deleted:/d,neighbour,latency:7,slow-request@9,slow-answer@9,late:90";
+                    delete@5,recreate@6,step:2@7,at-once,undo:1,explore:3,resync@8,restart,child-deleted:/api/v1/pods/a,child-edited:/b,vanish@9,vanish-at-read:2,write-back:/c,world-edited:/d,world-deleted:/d,neighbour,latency:7,slow-request@9,slow-answer@9,late:90";
         let plan: Plan = text.parse().unwrap();
         assert_eq!(plan.to_string(), text);
         let pattern = |fault: &Fault| fault.what.pattern();

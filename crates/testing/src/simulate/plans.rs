@@ -69,6 +69,7 @@ fn is_sensible(Plan(faults): &Plan) -> bool {
                 | What::ChildDeleted(_)
                 | What::ChildEdited(_)
                 | What::Vanished
+                | What::VanishedAtRead(_)
                 | What::WorldEdited(_)
                 | What::WorldDeleted(_)
                 | What::Neighbour
@@ -98,6 +99,7 @@ fn systematic(reference: &History, scenario: &Scenario) -> Vec<Vec<Plan>> {
     let at_rest =
         |whats: Vec<What>| -> Vec<Plan> { whats.into_iter().map(|what| one(what, 0)).collect() };
     let actions = actions(reference);
+    let (vanished, vanished_at_reads) = vanished(reference, scenario);
     let mut patterns = vec![
         at_rest(vec![What::Restarted]),
         each(&[What::CrashAfter, What::CrashBefore]),
@@ -116,7 +118,8 @@ fn systematic(reference: &History, scenario: &Scenario) -> Vec<Vec<Plan>> {
         overtaken(&actions),
         trickling(reference, &actions),
         ended(&actions),
-        vanished(reference, scenario),
+        vanished,
+        vanished_at_reads,
         at_rest(by_hand(reference)),
         at_rest(written_back(reference)),
         at_rest(around(reference, scenario)),
@@ -342,25 +345,33 @@ fn by_hand(reference: &History) -> Vec<What> {
         .collect()
 }
 
-/// Each write of an object that is gone when it arrives, other than those of the user. What an operator does not watch, it cannot
-/// repair; what was there before the operator is left alone, unless the author asks for more.
-fn vanished(reference: &History, scenario: &Scenario) -> Vec<Plan> {
+/// Each write, and each read, of an object that is gone when it arrives, other than those of the user. What an operator does not
+/// watch, it cannot repair; what was there before the operator is left alone, unless the author asks for more.
+fn vanished(reference: &History, scenario: &Scenario) -> (Vec<Plan>, Vec<Plan>) {
     let objects = scenario.objects.iter();
     let mut spared: Vec<_> = objects.map(|(path, _)| path.to_string()).collect();
     if !scenario.is_disturbed {
         let existing = reference.existing.iter().filter_map(|url| Path::parse(url));
         spared.extend(existing.map(|path| path.to_string()));
     }
-    let is_meant = |(at, action): &(usize, &str)| {
-        let kind = trace::written(&reference.events, *at).unwrap_or_default();
-        let object = ["changes ", "deletes "]
-            .iter()
-            .find_map(|verb| action.strip_prefix(verb));
+    let is_meant = |kind: &str, object: &str| {
         let is_watched = reference.kinds.iter().any(|watched| watched == kind);
-        is_watched && object.is_some_and(|object| !spared.iter().any(|spared| spared == object))
+        is_watched && !spared.iter().any(|spared| spared == object)
     };
-    let writes = trace::writes(&reference.events).filter(is_meant);
-    writes.map(|(at, _)| one(What::Vanished, at)).collect()
+    let events = &reference.events;
+    let writes = trace::writes(events).filter(|(at, action)| {
+        let mut verbs = ["changes ", "deletes "].iter();
+        let object = verbs.find_map(|verb| action.strip_prefix(verb));
+        let kind = trace::written(events, *at).unwrap_or_default();
+        object.is_some_and(|object| is_meant(kind, object))
+    });
+    let reads = trace::reads(events).filter(|(_, kind, object)| is_meant(kind, object));
+    (
+        writes.map(|(at, _)| one(What::Vanished, at)).collect(),
+        reads
+            .map(|(read, ..)| one(What::VanishedAtRead(read), 0))
+            .collect(),
+    )
 }
 
 /// What others may do around the objects of the user: to what was there before the operator and that it reads, and beside them.

@@ -91,11 +91,7 @@ impl Replica {
         } else if is_counted(&call) {
             self.write(&call).await
         } else {
-            let what = format!("{} {}", call.method, call.path);
-            let mut state = self.wire.lock();
-            state.requests += 1;
-            self.wire.record(&mut state, Happened::Asked(what));
-            drop(state);
+            self.ask(&call);
             Ok(self.wire.0.api.answer(&call))
         };
         self.travel().await;
@@ -172,6 +168,36 @@ impl Replica {
         }
         self.wire.deliver();
         Response::new(Content(lines))
+    }
+
+    /// Records a request that writes nothing; its object may be gone when it arrives.
+    fn ask(&self, call: &Call) {
+        let is_read = is_read(call);
+        let number = {
+            let mut state = self.wire.lock();
+            state.requests += 1;
+            state.reads += usize::from(is_read);
+            state.reads
+        };
+        let what = if is_read {
+            let (kind, object) = (call.path.resource(), call.path.object());
+            if self.wire.0.plan.vanishes_at_read(number) {
+                self.wire.lock().faults += 1;
+                self.vanish(&object);
+            }
+            let api = &self.wire.0.api;
+            let is_missing = api.change_quietly(|objects| objects.get(&object).is_none());
+            let object = call.path.to_string();
+            Happened::Read {
+                number,
+                kind,
+                object,
+                is_missing,
+            }
+        } else {
+            Happened::Asked(format!("{} {}", call.method, call.path))
+        };
+        self.wire.tell(what);
     }
 
     /// A write, and the faults that happen at it.
@@ -376,6 +402,12 @@ impl Wire {
         state.faults += faults.len();
         (number, faults)
     }
+}
+
+/// Whether a request is a read of one object that faults can happen at.
+fn is_read(call: &Call) -> bool {
+    let path = &call.path;
+    call.method == Method::GET && !path.name.is_empty() && !NOT_COUNTED.contains(&&*path.plural)
 }
 
 /// Whether a request is a write that faults can happen at.

@@ -135,14 +135,15 @@ fn reads(events: &[Event], path: &Path) -> bool {
     if FOUNDATIONS.contains(&&*resource) {
         return false;
     }
-    let (watch, one) = (format!("watch {resource}"), format!("GET {path}"));
+    let (watch, one) = (format!("watch {resource}"), path.to_string());
     let mut all = path.clone();
     all.name.clear();
     let inside = format!("GET {all}");
     all.namespace.clear();
     let everywhere = format!("GET {all}");
     events.iter().any(|event| match &event.what {
-        Happened::Asked(what) => [&watch, &one, &inside, &everywhere].contains(&what),
+        Happened::Asked(what) => [&watch, &inside, &everywhere].contains(&what),
+        Happened::Read { object, .. } => *object == one,
         _ => false,
     })
 }

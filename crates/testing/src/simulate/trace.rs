@@ -19,6 +19,13 @@ pub(super) enum Happened {
     },
     /// The operator sends a request that changes nothing; only for comparisons.
     Asked(String),
+    /// The operator reads one object, which may be missing: the number of the read; only for comparisons, too.
+    Read {
+        number: usize,
+        kind: String,
+        object: String,
+        is_missing: bool,
+    },
     /// The operator writes: the number of the write, what it does, and what came of it.
     Wrote {
         number: usize,
@@ -52,7 +59,7 @@ impl Event {
     /// Whether it is part of the story.
     pub(super) fn is_shown(&self) -> bool {
         match &self.what {
-            Happened::Asked(_) => false,
+            Happened::Asked(_) | Happened::Read { .. } => false,
             Happened::Wrote {
                 changed, answer, ..
             } => *changed || answer != "200 OK",
@@ -72,6 +79,7 @@ impl fmt::Display for Event {
             Happened::Started { number: 1, .. } => f.write_str("the operator starts"),
             Happened::Started { .. } => f.write_str("the operator starts again, with empty memory"),
             Happened::Asked(what) => write!(f, "the operator asks: {what}"),
+            Happened::Read { object, .. } => write!(f, "the operator asks: GET {object}"),
             Happened::Wrote {
                 number,
                 who,
@@ -97,6 +105,19 @@ impl fmt::Display for Event {
 pub(super) fn writes(events: &[Event]) -> impl Iterator<Item = (usize, &str)> {
     events.iter().filter_map(|event| match &event.what {
         Happened::Wrote { number, action, .. } => Some((*number, &**action)),
+        _ => None,
+    })
+}
+
+/// The reads of the operator that found an object: the number of each, the kind, and the object.
+pub(super) fn reads(events: &[Event]) -> impl Iterator<Item = (usize, &str, &str)> {
+    events.iter().filter_map(|event| match &event.what {
+        Happened::Read {
+            number,
+            kind,
+            object,
+            is_missing: false,
+        } => Some((*number, &**kind, &**object)),
         _ => None,
     })
 }

@@ -51,6 +51,8 @@ pub(super) struct State {
     pub(super) replicas: Replicas,
     /// How many writes the operator has sent.
     pub(super) writes: usize,
+    /// How many objects it has read by their names.
+    pub(super) reads: usize,
     /// How many requests it has sent, and how many have changed something.
     pub(super) requests: usize,
     pub(super) changes: usize,

@@ -153,6 +153,32 @@ fn what_is_gone_cannot_be_changed() {
     );
 }
 
+/// Expects that what it has applied a moment ago is still there when it reads that: no write of it comes too late.
+#[test]
+fn what_is_gone_cannot_be_read() {
+    async fn cleanup(ship: Arc<Ship>, cx: Context<Ship>) -> Reconciled {
+        if let Some(known) = cx.live::<ConfigMap>(&*name(&ship, "log")).await? {
+            cx.delete(&*known).await?;
+        }
+        done()
+    }
+    async fn reconcile<const BUGGY: bool>(ship: Arc<Ship>, cx: Context<Ship>) -> Reconciled {
+        cx.apply_unowned(&log(&ship)).await?;
+        let known = cx.live::<ConfigMap>(&*name(&ship, "log")).await?;
+        if BUGGY {
+            known.expect("it was there");
+        }
+        done()
+    }
+    fn register<const BUGGY: bool>(manager: &mut Manager) {
+        let ships = manager.controller::<Ship>("ship");
+        let ships = ships.watches::<ConfigMap>(|_, cached| cached.list::<Ship>().keys());
+        let ships = ships.finalizer("crew.example.com/log", cleanup);
+        ships.reconcile(reconcile::<BUGGY>);
+    }
+    pair(register::<true>, register::<false>);
+}
+
 /// Takes a time-out for a success, because it often is one.
 #[test]
 fn a_time_out_counts_as_done() {
