@@ -7,29 +7,24 @@
 
 mod actors;
 mod admitted;
-mod by_hand;
-mod contention;
+mod delays;
 mod explore;
 mod external;
-mod failover;
-mod held;
+mod faults;
 mod history;
-mod leading;
+mod interference;
+mod leadership;
 mod life;
 mod oracle;
-mod panics;
 mod permissions;
 mod plan;
 mod plans;
 mod progress;
 mod project;
-mod refusals;
 mod replica;
-mod replicas;
 mod rest;
 mod run;
 mod scenario;
-mod slow;
 mod state;
 mod story;
 mod surroundings;
@@ -426,7 +421,7 @@ impl Simulation {
             let run = || run::all(scenario, &settings, test.as_deref(), asked.as_deref());
             let ended = panic::catch_unwind(panic::AssertUnwindSafe(run));
             ended.unwrap_or_else(|_| {
-                let panic = panics::first().unwrap_or_default();
+                let panic = life::first_panic().unwrap_or_default();
                 Err(anyhow::anyhow!(
                     "the simulation itself panicked, or a step of its user: {panic}"
                 ))

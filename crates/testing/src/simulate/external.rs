@@ -10,8 +10,8 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::{
-    failover::Failover,
-    plan::{Refusal, What},
+    faults::{Failover, Refusal},
+    plan::What,
     replica::Replica,
     scenario::Service,
     state::State,

@@ -1,7 +1,11 @@
 //! One history: a new cluster, an operator in it, the faults of a plan, and a user, who creates the objects, takes each step,
 //! and deletes them.
 
-use std::sync::Arc;
+use std::{
+    cell::RefCell,
+    panic::{self, PanicHookInfo},
+    sync::{Arc, Once},
+};
 
 use k8s_openapi::jiff::Timestamp;
 use manager::harness::Simulation;
@@ -9,9 +13,8 @@ use serde_json::Value;
 use tokio::runtime::Builder;
 
 use super::{
-    by_hand::{corrupt, restored},
     history::{Broken, Created, History},
-    panics,
+    interference::{corrupt, restored},
     plan::{Plan, What},
     scenario::{Oracle, Scenario},
     state,
@@ -37,7 +40,7 @@ impl World {
             self.wire.tell(Happened::Fault(what));
         }
         for what in self.plan.at(0) {
-            if let What::Trickling(kind) = what {
+            if let What::Trickle(kind) = what {
                 self.wire.hold(kind, How::Trickling);
             }
         }
@@ -205,7 +208,7 @@ impl World {
 
 /// Runs a history. Nothing in it depends on anything but its arguments, as far as the operator's code allows that.
 pub(super) fn run(scenario: &Arc<Scenario>, plan: &Plan, seed: u64) -> History {
-    panics::begin();
+    record_panics();
     let runtime = Builder::new_current_thread()
         .enable_all()
         .start_paused(true)
@@ -226,7 +229,7 @@ fn ended(mut world: World, broken: Option<Broken>) -> History {
     world.end();
     let mut history = std::mem::take(&mut world.history);
     history.broken = broken;
-    history.panicked = panics::first();
+    history.panicked = first_panic();
     history.counts = state::counts(&world.api);
     let mut state = world.wire.lock();
     if let Some(what) = state.violated.take() {
@@ -243,4 +246,43 @@ fn ended(mut world: World, broken: Option<Broken>) -> History {
     history.writes = state.writes;
     drop(state);
     history
+}
+
+thread_local! {
+    /// The panics of the history on this thread; `None` on other threads, whose panics are printed as ever.
+    static PANICS: RefCell<Option<Vec<String>>> = const { RefCell::new(None) };
+}
+
+/// From now on, the panics on this thread belong into the story: printed for each history, with a backtrace each, they would hide it.
+fn record_panics() {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let print = panic::take_hook();
+        panic::set_hook(Box::new(move |panic| {
+            // A value of the thread may be gone already.
+            let recorded = PANICS.try_with(|panics| {
+                let mut panics = panics.borrow_mut();
+                panics.as_mut().map(|panics| panics.push(text_of(panic)))
+            });
+            if recorded.ok().flatten().is_none() {
+                print(panic);
+            }
+        }));
+    });
+    PANICS.replace(Some(Vec::new()));
+}
+
+/// Where it was, and what it said.
+fn text_of(panic: &PanicHookInfo<'_>) -> String {
+    let payload = panic.payload();
+    let text = payload.downcast_ref::<&str>().map(|&text| text.to_owned());
+    let text = text.or_else(|| payload.downcast_ref::<String>().cloned());
+    let text = text.unwrap_or_else(|| "a value that is not text".to_owned());
+    let place = panic.location().map(|place| format!("{place}: "));
+    place.unwrap_or_default() + &text
+}
+
+/// The first panic since the history began: where, and with what text.
+pub(super) fn first_panic() -> Option<String> {
+    PANICS.with_borrow(|panics| panics.as_ref()?.first().cloned())
 }

@@ -2,7 +2,10 @@
 
 use std::{fmt, str::FromStr, time::Duration};
 
-use super::failover::Failover;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::faults::{Failover, Refusal};
 
 /// The patterns, as the summary names them.
 pub(super) const PATTERNS: [&str; 17] = [
@@ -37,7 +40,9 @@ pub(super) struct Fault {
     pub(super) at: usize,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A fault without its time. It is written like its variant here: `crash-before`, `hold:pods`, or `429`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub(super) enum What {
     /// The process ends before the write reaches the API server.
     CrashBefore,
@@ -45,42 +50,40 @@ pub(super) enum What {
     CrashAfter,
     /// A second replica stands by from the beginning, and the one that writes no longer leads.
     Failover(Failover),
-    /// The API server, or the network, does not do or does not confirm what is asked.
-    Refused(Refusal),
     /// The watches of this kind deliver nothing until everything else is idle.
-    Held(String),
+    Hold(String),
     /// The same, and then they must list again: what was created and deleted meanwhile is never seen.
-    Missed(String),
+    Miss(String),
     /// From the beginning, the watches of this kind deliver one event at a time, whenever everything else is idle.
-    Trickling(String),
+    Trickle(String),
     /// Until everything else is idle, reads that may be out of date see what is stored now.
-    Lagging,
+    Lag,
     /// The user deletes the objects.
-    Deleted,
+    Delete,
     /// The user deletes the objects and creates them again.
-    Recreated,
+    Recreate,
     /// The user takes this step, from 1, before the operator is idle.
     Step(usize),
     /// The user takes all steps at once, before the operator sees the objects.
     AtOnce,
     /// At rest, the user takes this step back, and leaves it at that.
-    Undone(usize),
+    Undo(usize),
     /// Instead of its steps, the user makes this change of a spec, from 1.
-    Explored(usize),
+    Explore(usize),
     /// All objects are reconciled again.
     Resync,
     /// At rest, the process ends and starts again.
-    Restarted,
+    Restart,
     /// At rest, someone deletes the object at this path.
     ChildDeleted(String),
     /// At rest, someone changes the object at this path.
     ChildEdited(String),
     /// The object that the write changes or deletes is gone when that arrives.
-    Vanished,
+    Vanish,
     /// The same for this read of an object, from 1.
-    VanishedAtRead(usize),
+    VanishAtRead(usize),
     /// At rest, the user reads the object at this path, which has another version than the stored one, and writes it back.
-    WrittenBack(String),
+    WriteBack(String),
     /// At rest, someone changes the object of the world at this path, and changes it back.
     WorldEdited(String),
     /// At rest, someone deletes the object of the world at this path.
@@ -95,52 +98,9 @@ pub(super) enum What {
     SlowAnswer,
     /// Everything due, such as a requeue, happens late by so many seconds.
     Late(u64),
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Refusal {
-    /// Another writer was faster.
-    Conflict,
-    /// The same, again and again.
-    Conflicts,
-    TooManyRequests,
-    InternalError,
-    Unavailable,
-    Timeout,
-    /// The write is stored in spite of the error.
-    TimeoutApplied,
-    /// The connection is cut before the request is sent.
-    Unsent,
-    /// The write is stored, and then the connection is cut.
-    Unanswered,
-}
-
-impl Refusal {
-    pub(super) const ALL: [Self; 9] = [
-        Self::Unanswered,
-        Self::Conflict,
-        Self::TimeoutApplied,
-        Self::Unavailable,
-        Self::TooManyRequests,
-        Self::Unsent,
-        Self::InternalError,
-        Self::Timeout,
-        Self::Conflicts,
-    ];
-
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Conflict => "conflict",
-            Self::Conflicts => "conflicts",
-            Self::TooManyRequests => "429",
-            Self::InternalError => "500",
-            Self::Unavailable => "503",
-            Self::Timeout => "504",
-            Self::TimeoutApplied => "504-applied",
-            Self::Unsent => "unsent",
-            Self::Unanswered => "unanswered",
-        }
-    }
+    /// The API server, or the network, does not do or does not confirm what is asked.
+    #[serde(untagged)]
+    Refused(Refusal),
 }
 
 impl Plan {
@@ -181,7 +141,7 @@ impl Plan {
     /// The change of a spec that the user makes instead of the steps.
     pub(super) fn explored(&self) -> Option<usize> {
         self.0.iter().find_map(|fault| match fault.what {
-            What::Explored(change) => Some(change),
+            What::Explore(change) => Some(change),
             _ => None,
         })
     }
@@ -204,19 +164,19 @@ impl Plan {
 
     /// Whether the object of this read is gone when that arrives.
     pub(super) fn vanishes_at_read(&self, read: usize) -> bool {
-        let gone = What::VanishedAtRead(read);
+        let gone = What::VanishAtRead(read);
         self.0.iter().any(|fault| fault.what == gone)
     }
 
     /// Whether the process starts again at rest.
     pub(super) fn restarts(&self) -> bool {
-        self.0.iter().any(|fault| fault.what == What::Restarted)
+        self.0.iter().any(|fault| fault.what == What::Restart)
     }
 
     /// The step that the user takes back.
     pub(super) fn undone(&self) -> Option<usize> {
         self.0.iter().find_map(|fault| match fault.what {
-            What::Undone(step) => Some(step),
+            What::Undo(step) => Some(step),
             _ => None,
         })
     }
@@ -232,15 +192,15 @@ impl What {
     pub(super) fn is_an_action(&self) -> bool {
         matches!(
             self,
-            Self::Deleted
-                | Self::Recreated
+            Self::Delete
+                | Self::Recreate
                 | Self::Step(_)
                 | Self::AtOnce
-                | Self::Undone(_)
+                | Self::Undo(_)
                 | Self::ChildDeleted(_)
                 | Self::ChildEdited(_)
-                | Self::Vanished
-                | Self::VanishedAtRead(_)
+                | Self::Vanish
+                | Self::VanishAtRead(_)
                 | Self::WorldEdited(_)
                 | Self::WorldDeleted(_)
                 | Self::Neighbour
@@ -251,18 +211,18 @@ impl What {
     /// The pattern that it belongs to.
     pub(super) fn pattern(&self) -> &'static str {
         match self {
-            Self::CrashBefore | Self::CrashAfter | Self::Restarted => "crash",
+            Self::CrashBefore | Self::CrashAfter | Self::Restart => "crash",
             Self::Failover(_) => "failover",
             Self::Refused(_) => "refused",
-            Self::Held(_) | Self::Trickling(_) => "stale",
-            Self::Missed(_) => "unobserved",
-            Self::Lagging => "lagging",
-            Self::Deleted | Self::Recreated | Self::Step(_) | Self::AtOnce => "user",
-            Self::Undone(_) => "undone",
-            Self::Explored(_) => "explored",
+            Self::Hold(_) | Self::Trickle(_) => "stale",
+            Self::Miss(_) => "unobserved",
+            Self::Lag => "lagging",
+            Self::Delete | Self::Recreate | Self::Step(_) | Self::AtOnce => "user",
+            Self::Undo(_) => "undone",
+            Self::Explore(_) => "explored",
             Self::ChildDeleted(_) | Self::ChildEdited(_) => "by hand",
-            Self::Vanished | Self::VanishedAtRead(_) => "gone",
-            Self::WrittenBack(_) => "converted",
+            Self::Vanish | Self::VanishAtRead(_) => "gone",
+            Self::WriteBack(_) => "converted",
             Self::WorldEdited(_) | Self::WorldDeleted(_) => "world",
             Self::Neighbour => "neighbour",
             Self::Resync => "resync",
@@ -286,35 +246,12 @@ impl fmt::Display for Plan {
 
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.what {
-            What::CrashBefore => f.write_str("crash-before")?,
-            What::CrashAfter => f.write_str("crash-after")?,
-            What::Failover(how) => write!(f, "failover:{}", how.name())?,
-            What::Refused(refusal) => f.write_str(refusal.name())?,
-            What::Held(kind) => write!(f, "hold:{kind}")?,
-            What::Missed(kind) => write!(f, "miss:{kind}")?,
-            What::Trickling(kind) => write!(f, "trickle:{kind}")?,
-            What::Lagging => f.write_str("lag")?,
-            What::Deleted => f.write_str("delete")?,
-            What::Recreated => f.write_str("recreate")?,
-            What::Step(step) => write!(f, "step:{step}")?,
-            What::AtOnce => f.write_str("at-once")?,
-            What::Undone(step) => write!(f, "undo:{step}")?,
-            What::Explored(change) => write!(f, "explore:{change}")?,
-            What::Resync => f.write_str("resync")?,
-            What::Restarted => f.write_str("restart")?,
-            What::ChildDeleted(path) => write!(f, "child-deleted:{path}")?,
-            What::ChildEdited(path) => write!(f, "child-edited:{path}")?,
-            What::Vanished => f.write_str("vanish")?,
-            What::VanishedAtRead(read) => write!(f, "vanish-at-read:{read}")?,
-            What::WrittenBack(path) => write!(f, "write-back:{path}")?,
-            What::WorldEdited(path) => write!(f, "world-edited:{path}")?,
-            What::WorldDeleted(path) => write!(f, "world-deleted:{path}")?,
-            What::Neighbour => f.write_str("neighbour")?,
-            What::Latency(seed) => write!(f, "latency:{seed}")?,
-            What::SlowRequest => f.write_str("slow-request")?,
-            What::SlowAnswer => f.write_str("slow-answer")?,
-            What::Late(seconds) => write!(f, "late:{seconds}")?,
+        let text = |value: &Value| value.as_str().map_or(value.to_string(), str::to_owned);
+        match serde_json::to_value(&self.what).map_err(|_| fmt::Error)? {
+            Value::Object(one) => one
+                .iter()
+                .try_for_each(|(name, value)| write!(f, "{name}:{}", text(value)))?,
+            name => f.write_str(&text(&name))?,
         }
         if self.at > 0 {
             write!(f, "@{}", self.at)?;
@@ -335,41 +272,17 @@ impl FromStr for Plan {
 fn fault(text: &str) -> Result<Fault, String> {
     let wrong = || format!("`{text}` is not a fault");
     let (what, at) = text.rsplit_once('@').unwrap_or((text, "0"));
-    let at = at.parse().map_err(|_| wrong())?;
-    let (name, value) = what.split_once(':').unwrap_or((what, ""));
-    let number = || value.parse().map_err(|_| wrong());
-    let refusal = || Refusal::ALL.into_iter().find(|one| one.name() == name);
-    let what = match name {
-        "crash-before" => What::CrashBefore,
-        "crash-after" => What::CrashAfter,
-        "hold" => What::Held(value.to_owned()),
-        "miss" => What::Missed(value.to_owned()),
-        "trickle" => What::Trickling(value.to_owned()),
-        "failover" => What::Failover(Failover::of(value).ok_or_else(wrong)?),
-        "lag" => What::Lagging,
-        "delete" => What::Deleted,
-        "recreate" => What::Recreated,
-        "step" => What::Step(value.parse().map_err(|_| wrong())?),
-        "at-once" => What::AtOnce,
-        "undo" => What::Undone(value.parse().map_err(|_| wrong())?),
-        "explore" => What::Explored(value.parse().map_err(|_| wrong())?),
-        "resync" => What::Resync,
-        "restart" => What::Restarted,
-        "child-deleted" => What::ChildDeleted(value.to_owned()),
-        "child-edited" => What::ChildEdited(value.to_owned()),
-        "vanish" => What::Vanished,
-        "vanish-at-read" => What::VanishedAtRead(value.parse().map_err(|_| wrong())?),
-        "write-back" => What::WrittenBack(value.to_owned()),
-        "world-edited" => What::WorldEdited(value.to_owned()),
-        "world-deleted" => What::WorldDeleted(value.to_owned()),
-        "neighbour" => What::Neighbour,
-        "latency" => What::Latency(number()?),
-        "slow-request" => What::SlowRequest,
-        "slow-answer" => What::SlowAnswer,
-        "late" => What::Late(number()?),
-        _ => What::Refused(refusal().ok_or_else(wrong)?),
+    let what = match what.split_once(':') {
+        Some((name, value)) => {
+            let number = value.parse::<u64>().map(Value::from);
+            json!({ name: number.unwrap_or_else(|_| value.into()) })
+        }
+        None => what.into(),
     };
-    Ok(Fault { what, at })
+    Ok(Fault {
+        what: serde_json::from_value(what).map_err(|_| wrong())?,
+        at: at.parse().map_err(|_| wrong())?,
+    })
 }
 
 #[cfg(test)]
@@ -384,13 +297,14 @@ mod tests {
         assert_eq!(plan.to_string(), text);
         let pattern = |fault: &Fault| fault.what.pattern();
         assert!(plan.0.iter().map(pattern).all(|it| PATTERNS.contains(&it)));
-        for refusal in Refusal::ALL {
-            let plan: Plan = refusal.name().parse().unwrap();
-            assert_eq!(plan.0[0].what, What::Refused(refusal));
-        }
-        for how in Failover::ALL {
-            let plan: Plan = format!("failover:{}@1", how.name()).parse().unwrap();
-            assert_eq!(plan.0[0].what, What::Failover(how));
+        let refusals = "unanswered,conflict,504-applied,503,429,unsent,500,504,conflicts";
+        let plan: Plan = refusals.parse().unwrap();
+        let all = Refusal::ALL.map(What::Refused);
+        assert!(plan.0.iter().map(|fault| &fault.what).eq(&all));
+        assert_eq!(plan.to_string(), refusals);
+        for how in ["ended", "ended-warm", "unrenewed", "cut-off", "late-write"] {
+            let plan: Plan = format!("failover:{how}@1").parse().unwrap();
+            assert!(plan.has_replicas(), "{how}");
         }
         for wrong in ["crash", "crash-before@x", "step:x@1"] {
             assert!(wrong.parse::<Plan>().is_err(), "{wrong}");

@@ -3,10 +3,9 @@
 use std::time::Duration;
 
 use super::{
-    failover::Failover,
+    faults::{Failover, Refusal},
     history::History,
-    plan::{Fault, Plan, Refusal, What},
-    refusals::unapplied,
+    plan::{Fault, Plan, What},
     scenario::Scenario,
     trace,
 };
@@ -63,13 +62,13 @@ fn is_sensible(Plan(faults): &Plan) -> bool {
     let ends = |fault: &&Fault| {
         matches!(
             fault.what,
-            What::Deleted
-                | What::Recreated
-                | What::Undone(_)
+            What::Delete
+                | What::Recreate
+                | What::Undo(_)
                 | What::ChildDeleted(_)
                 | What::ChildEdited(_)
-                | What::Vanished
-                | What::VanishedAtRead(_)
+                | What::Vanish
+                | What::VanishAtRead(_)
                 | What::WorldEdited(_)
                 | What::WorldDeleted(_)
                 | What::Neighbour
@@ -78,7 +77,7 @@ fn is_sensible(Plan(faults): &Plan) -> bool {
     let is = |wanted: fn(&What) -> bool| faults.iter().any(|fault| wanted(&fault.what));
     let steps = |what: &What| matches!(what, What::Step(_) | What::AtOnce);
     // Only a step that the user takes in its turn can be taken back.
-    let undoes = is(|what| matches!(what, What::Undone(_))) && is(steps);
+    let undoes = is(|what| matches!(what, What::Undo(_))) && is(steps);
     let distinct = (1..faults.len()).all(|at| !faults[..at].contains(&faults[at]));
     distinct && !undoes && faults.iter().filter(ends).count() < 2
 }
@@ -101,14 +100,14 @@ fn systematic(reference: &History, scenario: &Scenario) -> Vec<Vec<Plan>> {
     let actions = actions(reference);
     let (vanished, vanished_at_reads) = vanished(reference, scenario);
     let mut patterns = vec![
-        at_rest(vec![What::Restarted]),
+        at_rest(vec![What::Restart]),
         each(&[What::CrashAfter, What::CrashBefore]),
         [each(&Failover::ALL.map(What::Failover)), late(&actions)].concat(),
         each(&refused()),
         each(&[Refusal::Unanswered, Refusal::TimeoutApplied].map(What::Refused)),
         each(&[Refusal::Conflicts, Refusal::Conflict].map(What::Refused)),
-        each(&kinds(What::Held)),
-        each(&kinds(What::Missed)),
+        each(&kinds(What::Hold)),
+        each(&kinds(What::Miss)),
         lagging(reference, &actions),
         alone(&actions),
         unseen(reference, &actions),
@@ -138,7 +137,7 @@ fn systematic(reference: &History, scenario: &Scenario) -> Vec<Vec<Plan>> {
 /// The refusals of writes that are not stored, other than conflicts.
 fn refused() -> Vec<What> {
     let all = Refusal::ALL.into_iter();
-    let unstored = all.filter(|one| unapplied(*one).is_some());
+    let unstored = all.filter(|one| one.unapplied().is_some());
     unstored.map(What::Refused).collect()
 }
 
@@ -156,8 +155,8 @@ fn lagging(reference: &History, actions: &[Fault]) -> Vec<Plan> {
     if !reference.reads_old {
         return Vec::new();
     }
-    let crash = |at| two(What::Lagging, What::CrashAfter, at);
-    let action = |Fault { what, at }: &Fault| two(What::Lagging, what.clone(), *at);
+    let crash = |at| two(What::Lag, What::CrashAfter, at);
+    let action = |Fault { what, at }: &Fault| two(What::Lag, what.clone(), *at);
     let writes = 1..=reference.writes;
     writes
         .map(crash)
@@ -168,7 +167,7 @@ fn lagging(reference: &History, actions: &[Fault]) -> Vec<Plan> {
 /// What the user may do earlier than in the reference: at any write before the deletion, or before the step.
 fn actions(reference: &History) -> Vec<Fault> {
     let ends = (1..=reference.alive).flat_map(|at| {
-        let ends = [What::Deleted, What::Recreated];
+        let ends = [What::Delete, What::Recreate];
         ends.map(|what| Fault { what, at })
     });
     let mut from = 1;
@@ -204,8 +203,8 @@ fn unseen(reference: &History, actions: &[Fault]) -> Vec<Plan> {
     let mut plans = Vec::new();
     for Fault { what, at } in actions {
         for kind in &reference.kinds {
-            plans.push(two(What::Held(kind.clone()), what.clone(), *at));
-            plans.push(two(What::Missed(kind.clone()), what.clone(), *at));
+            plans.push(two(What::Hold(kind.clone()), what.clone(), *at));
+            plans.push(two(What::Miss(kind.clone()), what.clone(), *at));
         }
     }
     plans
@@ -219,7 +218,7 @@ fn unknown(reference: &History, actions: &[Fault]) -> Vec<Plan> {
             return None;
         }
         let whats = [
-            What::Held(kind),
+            What::Hold(kind),
             What::Refused(Refusal::Unanswered),
             what.clone(),
         ];
@@ -246,7 +245,7 @@ fn overtaken(actions: &[Fault]) -> Vec<Plan> {
 /// Each state of a kind is seen, but late; what the user does early, or at once, is not coalesced.
 fn trickling(reference: &History, actions: &[Fault]) -> Vec<Plan> {
     let kinds = reference.kinds.iter();
-    let trickling: Vec<_> = kinds.cloned().map(What::Trickling).collect();
+    let trickling: Vec<_> = kinds.cloned().map(What::Trickle).collect();
     let at_once = at_once(reference)
         .into_iter()
         .map(|what| Fault { what, at: 0 });
@@ -276,7 +275,7 @@ fn overlooked(reference: &History, actions: &[Fault]) -> Vec<Plan> {
                 continue;
             };
             let held = Fault {
-                what: What::Held(kind.clone()),
+                what: What::Hold(kind.clone()),
                 at,
             };
             plans.push(Plan(vec![held, action.clone()]));
@@ -319,13 +318,13 @@ fn at_once(reference: &History) -> Vec<What> {
 fn undone(reference: &History) -> Vec<What> {
     let steps = (1..).zip(&reference.undoable);
     let steps = steps.filter(|(_, is_undoable)| **is_undoable);
-    steps.map(|(step, _)| What::Undone(step)).collect()
+    steps.map(|(step, _)| What::Undo(step)).collect()
 }
 
 /// What the user may read and write back in another version.
 fn written_back(reference: &History) -> Vec<What> {
     let paths = reference.versions.iter().cloned();
-    paths.map(What::WrittenBack).collect()
+    paths.map(What::WriteBack).collect()
 }
 
 /// What someone may do to children by hand. What an operator does not watch, it cannot repair.
@@ -367,9 +366,9 @@ fn vanished(reference: &History, scenario: &Scenario) -> (Vec<Plan>, Vec<Plan>) 
     });
     let reads = trace::reads(events).filter(|(_, kind, object)| is_meant(kind, object));
     (
-        writes.map(|(at, _)| one(What::Vanished, at)).collect(),
+        writes.map(|(at, _)| one(What::Vanish, at)).collect(),
         reads
-            .map(|(read, ..)| one(What::VanishedAtRead(read), 0))
+            .map(|(read, ..)| one(What::VanishAtRead(read), 0))
             .collect(),
     )
 }

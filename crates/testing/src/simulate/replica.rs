@@ -16,9 +16,8 @@ use tokio::{
 use tower::{BoxError, Service};
 
 use super::{
-    failover::Failover,
-    plan::{Refusal, What},
-    refusals::{error, status, unapplied},
+    faults::{Failover, Refusal, error, status},
+    plan::What,
     trace::Happened,
     wire::{How, MOST, Subscriber, Wire},
 };
@@ -216,9 +215,9 @@ impl Replica {
                 }
                 What::Refused(Refusal::Conflict) => self.touch(&call.path),
                 What::Refused(Refusal::Conflicts) => self.contend(&call.path),
-                What::Vanished => self.vanish(&call.path),
+                What::Vanish => self.vanish(&call.path),
                 What::Refused(refusal) => {
-                    if let Some(answer) = unapplied(*refusal) {
+                    if let Some(answer) = refusal.unapplied() {
                         let text = answer.as_ref().map_or_else(ToString::to_string, status);
                         self.wrote(number, call, false, &text);
                         return answer;
@@ -276,9 +275,9 @@ impl Replica {
     /// Disturbs the watches, or the API server, at a write.
     pub(super) fn disturb(&self, what: &What) {
         match what {
-            What::Held(kind) => self.wire.hold(kind, How::Stopped),
-            What::Missed(kind) => self.wire.hold(kind, How::Missed),
-            What::Lagging => self.wire.lag(),
+            What::Hold(kind) => self.wire.hold(kind, How::Stopped),
+            What::Miss(kind) => self.wire.hold(kind, How::Missed),
+            What::Lag => self.wire.lag(),
             _ => {}
         }
     }
@@ -288,9 +287,9 @@ impl Replica {
         let created = self.wire.lock().created;
         for what in faults {
             match what {
-                What::Deleted | What::Recreated | What::Step(_) if !created => {}
-                What::Deleted => self.wire.delete(),
-                What::Recreated => self.wire.recreate(),
+                What::Delete | What::Recreate | What::Step(_) if !created => {}
+                What::Delete => self.wire.delete(),
+                What::Recreate => self.wire.recreate(),
                 What::Step(step) if self.wire.is_next(*step) => self.wire.step(),
                 What::Resync => self.wire.lock().resync = true,
                 _ => {}

@@ -148,8 +148,8 @@ fn explore(tried: &Tried<'_>, summary: &mut Summary) -> anyhow::Result<()> {
             rejected.push(change.to_string());
             continue;
         };
-        for what in [What::Undone(1), What::AtOnce] {
-            let faults = [What::Explored(change), what];
+        for what in [What::Undo(1), What::AtOnce] {
+            let faults = [What::Explore(change), what];
             let plan = Plan(faults.map(|what| Fault { what, at: 0 }).into());
             explored.run_history(&plan)?;
             summary.count(&plan);

@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use super::{
-    by_hand::{corrupt, restored},
     history::Broken,
+    interference::{corrupt, restored},
     plan::What,
     state::State,
     trace::{Event, Happened},

@@ -12,7 +12,13 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use manager::{Action, Context, Manager};
 use serde_json::{Value, json};
 
-use super::{Simulation, permissions::Permissions, plan::Refusal, simulate};
+use super::{
+    Simulation,
+    faults::Refusal,
+    permissions::Permissions,
+    plan::{Fault, What},
+    simulate,
+};
 
 fn register(manager: &mut Manager) {
     let greeter = manager.controller::<ConfigMap>("greeter");
@@ -115,7 +121,10 @@ fn reports(register: fn(&mut Manager)) -> Simulation {
 /// The writes 3 and 4 are those of the reconcile at rest.
 #[test]
 fn what_is_written_because_of_a_fault_at_rest_is_no_instability() {
-    let faults = Refusal::ALL.map(|refusal| format!("{}@3", refusal.name()));
+    let faults = Refusal::ALL.map(|refusal| {
+        let what = What::Refused(refusal);
+        Fault { what, at: 3 }.to_string()
+    });
     for plan in faults.iter().map(String::as_str).chain(["crash-after@3"]) {
         reports(report::<false>).replay(plan).check().unwrap();
     }

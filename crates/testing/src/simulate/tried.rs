@@ -151,7 +151,7 @@ impl<'a> Tried<'a> {
             return Ok(None);
         }
         explored.check_reference(&Plan(vec![Fault {
-            what: What::Explored(number),
+            what: What::Explore(number),
             at: 0,
         }]))?;
         Ok(Some(explored))
@@ -191,7 +191,7 @@ impl<'a> Tried<'a> {
         let mut at = 0;
         while at < plan.0.len() && plan.0.len() > 1 {
             // Without it, this is not the scenario of the plan.
-            if matches!(plan.0[at].what, What::Explored(_)) {
+            if matches!(plan.0[at].what, What::Explore(_)) {
                 at += 1;
                 continue;
             }

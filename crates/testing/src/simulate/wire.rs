@@ -14,8 +14,8 @@ use tokio::{
 };
 
 use super::{
+    leadership::Replicas,
     plan::Plan,
-    replicas::Replicas,
     scenario::Scenario,
     trace::{Event, Happened},
 };
