@@ -7,22 +7,24 @@
 
 mod actors;
 mod admitted;
+mod comparison;
 mod delays;
+mod environment;
 mod explore;
 mod external;
 mod faults;
 mod history;
+mod history_run;
 mod interference;
 mod leadership;
-mod life;
+mod network;
 mod oracle;
 mod permissions;
 mod plan;
 mod plans;
-mod progress;
 mod project;
+mod quiescence;
 mod replica;
-mod rest;
 mod run;
 mod scenario;
 mod state;
@@ -31,10 +33,7 @@ mod surroundings;
 #[cfg(test)]
 mod tests;
 mod trace;
-mod tried;
 mod unchecked;
-mod wire;
-mod world;
 
 use std::{collections::BTreeMap, fmt, panic, sync::Arc, thread, time::Duration};
 
@@ -421,7 +420,7 @@ impl Simulation {
             let run = || run::all(scenario, &settings, test.as_deref(), asked.as_deref());
             let ended = panic::catch_unwind(panic::AssertUnwindSafe(run));
             ended.unwrap_or_else(|_| {
-                let panic = life::first_panic().unwrap_or_default();
+                let panic = history_run::first_panic().unwrap_or_default();
                 Err(anyhow::anyhow!(
                     "the simulation itself panicked, or a step of its user: {panic}"
                 ))
@@ -438,7 +437,7 @@ impl Simulation {
     pub fn trace(self, plan: &str, seed: u64) -> String {
         let run = move || {
             let plan = run::plan_of(plan).unwrap_or_default();
-            life::run(&Arc::new(self.scenario), &plan, seed)
+            history_run::run(&Arc::new(self.scenario), &plan, seed)
         };
         let ended = thread::scope(|scope| scope.spawn(run).join());
         ended.map_or_else(|_| "it panicked".to_owned(), |it| trace::text(&it.events))

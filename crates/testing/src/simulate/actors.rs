@@ -6,7 +6,7 @@ use hyper::Method;
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
-use super::wire::Wire;
+use super::network::Network;
 use crate::{
     FakeApi,
     jobs::JobEnds,
@@ -21,28 +21,28 @@ const COLLECTS: Duration = Duration::from_secs(2);
 const PLAYS: Duration = Duration::from_secs(1);
 
 /// Delivers changes to watches.
-pub(super) async fn deliver(api: FakeApi, wire: Wire) {
+pub(super) async fn deliver(api: FakeApi, network: Network) {
     let mut changes = api.changes();
     loop {
-        wire.deliver();
+        network.deliver();
         // The server still exists.
         let _ = changes.changed().await;
     }
 }
 
 /// Deletes what has lost its owners.
-pub(super) async fn collect(api: FakeApi, wire: Wire) {
+pub(super) async fn collect(api: FakeApi, network: Network) {
     loop {
-        wire.stored(0).await;
+        network.stored(0).await;
         sleep(COLLECTS).await;
         api.change(crate::server::Objects::collect_garbage);
     }
 }
 
 /// Makes Deployments and `StatefulSet`s available, Pods run, and Jobs and Pods end that are not restarted.
-pub(super) async fn play(api: FakeApi, wire: Wire, jobs: JobEnds) {
+pub(super) async fn play(api: FakeApi, network: Network, jobs: JobEnds) {
     loop {
-        wire.stored(1).await;
+        network.stored(1).await;
         sleep(PLAYS).await;
         for plural in ["deployments", "statefulsets", "pods", "jobs"] {
             for object in api.all_json(plural) {

@@ -3,10 +3,10 @@
 use futures_util::FutureExt as _;
 use serde_json::Value;
 
-use super::{trace::Happened, wire::Wire};
+use super::{network::Network, trace::Happened};
 use crate::server::{Decided, Objects, Path, USER};
 
-impl Wire {
+impl Network {
     /// What webhooks make of what the user writes, if the definition accepts it.
     pub(super) fn admit_user(&self, path: &Path, object: Option<Value>) -> Decided {
         let object = self.ask_about_user(path, object)?;
@@ -14,14 +14,14 @@ impl Wire {
             return Ok(object);
         };
         let rejects = |objects: &mut Objects| objects.rejects(path, new);
-        match self.0.api.change_quietly(rejects) {
+        match self.api.change_quietly(rejects) {
             Some(message) => self.reject_user(path, &message),
             None => Ok(object),
         }
     }
 
     fn ask_about_user(&self, path: &Path, object: Option<Value>) -> Decided {
-        let Some(webhooks) = self.0.api.webhooks(path) else {
+        let Some(webhooks) = self.api.webhooks(path) else {
             return Ok(object);
         };
         let given = object.clone();
@@ -33,7 +33,7 @@ impl Wire {
             return Ok(given);
         };
         let asked = async {
-            let (api, before) = (&self.0.api, reviewed.new.clone());
+            let (api, before) = (&self.api, reviewed.new.clone());
             let mut warnings = Vec::new();
             let set_defaults = webhooks.set_defaults(USER, &mut reviewed, api, &mut warnings);
             set_defaults.await?;

@@ -6,17 +6,17 @@ use serde_json::json;
 use tokio::time::Instant;
 
 use super::{
+    network::{Hold, How, Network, Subscriber},
     plan::What,
     replica::Replica,
     trace::Happened,
-    wire::{Hold, How, Subscriber, Wire},
 };
 use crate::server::line;
 
-impl Wire {
+impl Network {
     /// Holds the watches of a kind back.
     pub(super) fn hold(&self, kind: &str, how: How) {
-        let until = self.0.api.change_quietly(|objects| objects.version());
+        let until = self.api.change_quietly(|objects| objects.version());
         let mut state = self.lock();
         state.held.push(Hold {
             kind: kind.to_owned(),
@@ -71,7 +71,7 @@ impl Wire {
 
     /// Lets each watch that trickles deliver its next event; returns whether there is any.
     fn trickle(&self) -> bool {
-        self.0.api.change_quietly(|objects| {
+        self.api.change_quietly(|objects| {
             let mut state = self.lock();
             let trickling = state.held.iter_mut();
             let trickling = trickling.filter(|hold| hold.how == How::Trickling);
@@ -94,7 +94,7 @@ impl Wire {
     /// For how long something has been held back that can be released: watches, lists of an API server that lags, or what is
     /// on its way.
     pub(super) fn held_for(&self) -> Option<Duration> {
-        self.0.api.change_quietly(|objects| {
+        self.api.change_quietly(|objects| {
             let mut state = self.lock();
             let trickling = state.held.iter_mut();
             for hold in trickling.filter(|hold| hold.how == How::Trickling) {
@@ -122,7 +122,7 @@ impl Wire {
                 &mut state,
                 Happened::Action("what was on its way arrives".to_owned()),
             );
-            self.0.arrived.notify_waiters();
+            self.arrived.notify_waiters();
         }
         was_slow
     }
@@ -144,7 +144,7 @@ impl Replica {
         let what = format!(
             "write {number}, in which {who} {action}, is on its way until everything else is idle"
         );
-        self.wire.tell(Happened::Fault(what));
+        self.network.tell(Happened::Fault(what));
         let actions: Vec<_> = faults.extract_if(.., |what| what.is_an_action()).collect();
         self.act(&actions);
         self.overtaken().await;
@@ -154,14 +154,14 @@ impl Replica {
     pub(super) async fn overtake_answer(&self, number: usize) {
         let what =
             format!("the answer of write {number} is on its way until everything else is idle");
-        self.wire.tell(Happened::Fault(what));
+        self.network.tell(Happened::Fault(what));
         self.overtaken().await;
     }
 
     /// Waits until everything else is idle; for ever if the process has ended.
     async fn overtaken(&self) {
-        let arrived = self.wire.0.arrived.notified();
-        self.wire.lock().slow.get_or_insert_with(Instant::now);
+        let arrived = self.network.arrived.notified();
+        self.network.lock().slow.get_or_insert_with(Instant::now);
         arrived.await;
         self.travel().await;
     }

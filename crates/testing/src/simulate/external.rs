@@ -11,20 +11,20 @@ use serde_json::Value;
 
 use super::{
     faults::{Failover, Refusal},
+    network::Network,
     plan::What,
     replica::Replica,
     scenario::Service,
     state::State,
-    wire::Wire,
 };
 
 thread_local! {
     /// The history that runs on this thread.
-    static HISTORY: RefCell<Option<Wire>> = const { RefCell::new(None) };
+    static HISTORY: RefCell<Option<Network>> = const { RefCell::new(None) };
 }
 
 /// Makes the calls on this thread those of a history, or of none.
-pub(super) fn enter(history: Option<Wire>) {
+pub(super) fn enter(history: Option<Network>) {
     HISTORY.replace(history);
 }
 
@@ -167,15 +167,15 @@ impl<T: Default + Serialize + Send> Service for External<T> {
 
 impl Replica {
     /// The replica that works in this history.
-    fn that_works(wire: Wire) -> Self {
-        let number = wire.lock().replicas.working();
-        Self { wire, number }
+    fn that_works(network: Network) -> Self {
+        let number = network.lock().replicas.working();
+        Self { network, number }
     }
 
     /// Begins a call of a service: its number, and the faults that happen at it.
     async fn begin_call(&self, action: &str) -> anyhow::Result<(usize, Vec<What>)> {
         self.travel().await;
-        let (number, mut faults) = self.wire.next_write();
+        let (number, mut faults) = self.network.next_write();
         self.overtake_request(number, action, &mut faults).await;
         for what in &faults {
             match what {
@@ -216,7 +216,7 @@ impl Replica {
         };
         self.tell_write(number, String::new(), action, changed, answer.to_owned(), 0);
         // What holds always may concern the service.
-        self.wire.deliver();
+        self.network.deliver();
         self.afterwards(number, faults).await;
         self.travel().await;
         anyhow::ensure!(!is_lost, "the connection to the service was closed");

@@ -3,11 +3,12 @@
 use serde_json::{Value, json};
 
 use super::{
-    history::Broken, plan::What, replica::Replica, state::TOUCHED, trace::Happened, world::World,
+    environment::Environment, history::Broken, plan::What, replica::Replica, state::TOUCHED,
+    trace::Happened,
 };
 use crate::server::Path;
 
-impl World {
+impl Environment {
     /// The user's objects in the other versions of their kinds, by their URLs.
     pub(super) fn other_versions(&self) -> Vec<String> {
         let paths = self.scenario.objects.iter().map(|(path, _)| path);
@@ -30,7 +31,7 @@ impl World {
             };
             let version = path.version();
             let what = format!("the user reads {path} in version {version}, and writes that back");
-            self.wire.tell(Happened::Fault(what));
+            self.network.tell(Happened::Fault(what));
             let Some(shown) = self.api.stored(&path) else {
                 continue;
             };
@@ -58,12 +59,12 @@ const CONFLICTS: usize = 6;
 impl Replica {
     /// From now on, someone else changes an object before each write.
     pub(super) fn contend(&self, path: &Path) {
-        self.wire.lock().contended = Some((path.object(), CONFLICTS));
+        self.network.lock().contended = Some((path.object(), CONFLICTS));
     }
 
     /// Changes an object if someone else does so before each write.
     pub(super) fn interfere(&self, path: &Path) {
-        let is_contended = match &mut self.wire.lock().contended {
+        let is_contended = match &mut self.network.lock().contended {
             Some((contended, left)) if *contended == path.object() && *left > 0 => {
                 *left -= 1;
                 true
@@ -78,7 +79,7 @@ impl Replica {
     /// Changes an object as another writer does, so that the operator's version is out of date.
     pub(super) fn touch(&self, path: &Path) {
         let object = path.object();
-        let changed = self.wire.0.api.change(|objects| {
+        let changed = self.network.api.change(|objects| {
             let mut found = objects.get(&object)?.clone();
             found["metadata"]["annotations"][TOUCHED] = json!(objects.version().to_string());
             objects.put(&object, found);
@@ -86,14 +87,14 @@ impl Replica {
         });
         if changed.is_some() {
             let what = format!("someone else annotates {object}");
-            self.wire.tell(Happened::Fault(what));
+            self.network.tell(Happened::Fault(what));
         }
     }
 
     /// Removes an object that is about to be read or written, even one with finalizers.
     pub(super) fn vanish(&self, path: &Path) {
         let object = path.object();
-        let removed = self.wire.0.api.change(|objects| {
+        let removed = self.network.api.change(|objects| {
             let mut found = objects.get(&object)?.clone();
             found["metadata"]["finalizers"] = json!([]);
             objects.put(&object, found);
@@ -102,7 +103,7 @@ impl Replica {
         });
         if removed.is_some() {
             let what = format!("someone else removes {object}");
-            self.wire.tell(Happened::Fault(what));
+            self.network.tell(Happened::Fault(what));
         }
     }
 }

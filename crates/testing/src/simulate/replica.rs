@@ -17,9 +17,9 @@ use tower::{BoxError, Service};
 
 use super::{
     faults::{Failover, Refusal, error, status},
+    network::{How, MOST, Network, Subscriber},
     plan::What,
     trace::Happened,
-    wire::{How, MOST, Subscriber, Wire},
 };
 use crate::server::{Call, Content, line, response};
 
@@ -32,7 +32,7 @@ const SHORT: Duration = Duration::from_secs(60);
 /// A replica of the operator, as its client sees the API server.
 #[derive(Clone)]
 pub(super) struct Replica {
-    pub(super) wire: Wire,
+    pub(super) network: Network,
     pub(super) number: usize,
 }
 
@@ -52,34 +52,34 @@ impl Service<Request<Body>> for Replica {
 
 impl Replica {
     /// The next replica of the operator.
-    pub(super) fn start(wire: &Wire) -> Self {
-        let mut state = wire.lock();
+    pub(super) fn start(network: &Network) -> Self {
+        let mut state = network.lock();
         state.replicas.started += 1;
         let number = state.replicas.started;
         state.replicas.running.insert(number);
         let started = Happened::Started {
             number,
-            one_of_two: wire.0.plan.has_replicas(),
+            one_of_two: network.plan.has_replicas(),
         };
-        wire.record(&mut state, started);
+        network.record(&mut state, started);
         Self {
-            wire: wire.clone(),
+            network: network.clone(),
             number,
         }
     }
 
     async fn serve(self, request: Request<Body>) -> Result<Response<Content>, BoxError> {
-        let call = match self.wire.0.api.receive(request).await {
+        let call = match self.network.api.receive(request).await {
             Ok(call) => call,
             Err(error) => return Ok(response(error.body())),
         };
-        let has_replicas = self.wire.0.plan.has_replicas();
+        let has_replicas = self.network.plan.has_replicas();
         if has_replicas && is_counted(&call) {
             self.check_leads(&call);
         }
         self.travel().await;
         if call.oldest().is_some() {
-            self.wire.lock().lag.is_allowed = true;
+            self.network.lock().lag.is_allowed = true;
         }
         let answer = if let Some(answer) = self.denied(&call) {
             Ok(answer)
@@ -91,7 +91,7 @@ impl Replica {
             self.write(&call).await
         } else {
             self.ask(&call);
-            Ok(self.wire.0.api.answer(&call))
+            Ok(self.network.api.answer(&call))
         };
         self.travel().await;
         answer
@@ -99,16 +99,16 @@ impl Replica {
 
     /// The answer of a request that the role does not allow.
     fn denied(&self, call: &Call) -> Option<Response<Content>> {
-        let permissions = self.wire.0.scenario.permissions.as_ref()?;
-        let (path, api) = (call.path.object(), &self.wire.0.api);
+        let permissions = self.network.scenario.permissions.as_ref()?;
+        let (path, api) = (call.path.object(), &self.network.api);
         let exists = api.change_quietly(|objects| objects.get(&path).is_some());
         let needed = permissions.missing(call, exists)?;
-        let mut state = self.wire.lock();
+        let mut state = self.network.lock();
         state.requests += 1;
         let what = format!("the role does not allow the operator {needed}");
         if state.denied.is_none() {
             state.denied = Some(what.clone());
-            self.wire.record(&mut state, Happened::Fault(what));
+            self.network.record(&mut state, Happened::Fault(what));
         }
         Some(error(StatusCode::FORBIDDEN, "Forbidden"))
     }
@@ -116,7 +116,7 @@ impl Replica {
     /// Takes the time of the way, and never arrives if the process has ended.
     pub(super) async fn travel(&self) {
         let delay = {
-            let mut state = self.wire.lock();
+            let mut state = self.network.lock();
             let random = state.latency.as_mut();
             random.map(|random| Duration::from_millis(random.below(40) as u64))
         };
@@ -124,7 +124,7 @@ impl Replica {
             sleep(delay).await;
         }
         let running = {
-            let state = self.wire.lock();
+            let state = self.network.lock();
             // In a loop without a pause, no time passes in which it would be noticed.
             state.replicas.reaches(self.number) && state.requests <= MOST
         };
@@ -135,7 +135,7 @@ impl Replica {
 
     fn watch(&self, call: &Call) -> Response<Content> {
         let kind = call.path.resource();
-        let (first, watch) = match self.wire.0.api.begin(call) {
+        let (first, watch) = match self.network.api.begin(call) {
             Ok(begun) => begun,
             Err(error) => return response(error.body()),
         };
@@ -143,15 +143,15 @@ impl Replica {
         let is_short = watch.limit() < SHORT;
         let end = is_short.then(|| Instant::now() + watch.limit());
         if let Some(end) = end {
-            tokio::spawn(self.wire.clone().end_watch(end));
+            tokio::spawn(self.network.clone().end_watch(end));
         }
         for event in &first {
             // The receiver still exists here.
             let _ = sender.send(line(event));
         }
         {
-            let mut state = self.wire.lock();
-            self.wire
+            let mut state = self.network.lock();
+            self.network
                 .record(&mut state, Happened::Asked(format!("watch {kind}")));
             state.kinds.insert(kind.clone());
             state.watches.push(Subscriber {
@@ -165,7 +165,7 @@ impl Replica {
                 lags: call.oldest().is_some(),
             });
         }
-        self.wire.deliver();
+        self.network.deliver();
         Response::new(Content(lines))
     }
 
@@ -173,18 +173,18 @@ impl Replica {
     fn ask(&self, call: &Call) {
         let is_read = is_read(call);
         let number = {
-            let mut state = self.wire.lock();
+            let mut state = self.network.lock();
             state.requests += 1;
             state.reads += usize::from(is_read);
             state.reads
         };
         let what = if is_read {
             let (kind, object) = (call.path.resource(), call.path.object());
-            if self.wire.0.plan.vanishes_at_read(number) {
-                self.wire.lock().faults += 1;
+            if self.network.plan.vanishes_at_read(number) {
+                self.network.lock().faults += 1;
                 self.vanish(&object);
             }
-            let api = &self.wire.0.api;
+            let api = &self.network.api;
             let is_missing = api.change_quietly(|objects| objects.get(&object).is_none());
             let object = call.path.to_string();
             Happened::Read {
@@ -196,13 +196,13 @@ impl Replica {
         } else {
             Happened::Asked(format!("{} {}", call.method, call.path))
         };
-        self.wire.tell(what);
+        self.network.tell(what);
     }
 
     /// A write, and the faults that happen at it.
     async fn write(&self, call: &Call) -> Result<Response<Content>, BoxError> {
-        let (wire, api) = (&self.wire, &self.wire.0.api);
-        let (number, mut faults) = wire.next_write();
+        let (network, api) = (&self.network, &self.network.api);
+        let (number, mut faults) = network.next_write();
         self.overtake_request(number, &self.action(call), &mut faults)
             .await;
         for what in &faults {
@@ -275,23 +275,23 @@ impl Replica {
     /// Disturbs the watches, or the API server, at a write.
     pub(super) fn disturb(&self, what: &What) {
         match what {
-            What::Hold(kind) => self.wire.hold(kind, How::Stopped),
-            What::Miss(kind) => self.wire.hold(kind, How::Missed),
-            What::Lag => self.wire.lag(),
+            What::Hold(kind) => self.network.hold(kind, How::Stopped),
+            What::Miss(kind) => self.network.hold(kind, How::Missed),
+            What::Lag => self.network.lag(),
             _ => {}
         }
     }
 
     /// Does what others do at a write.
     pub(super) fn act(&self, faults: &[What]) {
-        let created = self.wire.lock().created;
+        let created = self.network.lock().created;
         for what in faults {
             match what {
                 What::Delete | What::Recreate | What::Step(_) if !created => {}
-                What::Delete => self.wire.delete(),
-                What::Recreate => self.wire.recreate(),
-                What::Step(step) if self.wire.is_next(*step) => self.wire.step(),
-                What::Resync => self.wire.lock().resync = true,
+                What::Delete => self.network.delete(),
+                What::Recreate => self.network.recreate(),
+                What::Step(step) if self.network.is_next(*step) => self.network.step(),
+                What::Resync => self.network.lock().resync = true,
                 _ => {}
             }
         }
@@ -327,14 +327,14 @@ impl Replica {
             answer,
             sent,
         };
-        let mut state = self.wire.lock();
+        let mut state = self.network.lock();
         state.changes += usize::from(changed);
-        self.wire.record(&mut state, what);
+        self.network.record(&mut state, what);
     }
 
     /// What it is called in stories.
     pub(super) fn name(&self) -> String {
-        if self.wire.0.plan.has_replicas() {
+        if self.network.plan.has_replicas() {
             format!("replica {}", self.number)
         } else {
             "the operator".to_owned()
@@ -345,7 +345,7 @@ impl Replica {
     pub(super) fn action(&self, call: &Call) -> String {
         let object = call.path.object();
         let exists = self
-            .wire
+            .network
             .0
             .api
             .change_quietly(|objects| objects.get(&object).is_some());
@@ -382,15 +382,15 @@ impl Replica {
     }
 
     fn stop(&self, what: String) {
-        let mut state = self.wire.lock();
+        let mut state = self.network.lock();
         state.replicas.running.remove(&self.number);
         state.replicas.ended.push(self.number);
-        self.wire.record(&mut state, Happened::Fault(what));
-        self.wire.0.crashed.notify_one();
+        self.network.record(&mut state, Happened::Fault(what));
+        self.network.crashed.notify_one();
     }
 }
 
-impl Wire {
+impl Network {
     /// Counts a write: its number, and the faults that happen at it.
     pub(super) fn next_write(&self) -> (usize, Vec<What>) {
         let mut state = self.lock();

@@ -3,6 +3,7 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     fmt,
+    io::{IsTerminal as _, Write as _, stderr},
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -12,11 +13,10 @@ use serde_json::Value;
 use tokio::runtime::Builder;
 
 use super::{
+    comparison::Comparison,
     plan::{Fault, Plan, What},
-    progress::Progress,
     project::Project,
     scenario::{Operator, Scenario, Settings},
-    tried::Tried,
     unchecked::unchecked,
 };
 use crate::{
@@ -65,8 +65,8 @@ pub(super) fn all(
         pinned.collect::<anyhow::Result<_>>()?
     };
     let (scenario, mut notes) = prepared(scenario)?;
-    let tried = Tried::new(Arc::new(scenario), settings.seed, test, &mut notes);
-    tried.check_reference(&Plan::default())?;
+    let comparison = Comparison::new(Arc::new(scenario), settings.seed, test, &mut notes);
+    comparison.check_reference(&Plan::default())?;
     let mut summary = Summary {
         histories: 1,
         patterns: BTreeMap::new(),
@@ -74,18 +74,18 @@ pub(super) fn all(
     };
     if replay.is_empty() {
         if settings.explores {
-            explore(&tried, &mut summary)?;
+            explore(&comparison, &mut summary)?;
         }
-        try_all(&tried, settings, time, &mut summary)?;
+        try_all(&comparison, settings, time, &mut summary)?;
     }
     for plan in &replay {
-        tried.run(plan)?;
+        comparison.run(plan)?;
         summary.count(plan);
     }
-    let rules = tried.scenario.kinds.unevaluated().into_iter();
+    let rules = comparison.scenario.kinds.unevaluated().into_iter();
     let notes = rules.map(|(rule, name)| format!("the rule `{rule}` of {name} is not evaluated"));
     summary.notes.extend(notes);
-    let conditions = tried.scenario.webhooks.iter();
+    let conditions = comparison.scenario.webhooks.iter();
     let conditions: BTreeSet<_> = conditions.flat_map(Configured::unevaluated).collect();
     let without = if cfg!(feature = "cel") {
         ""
@@ -101,7 +101,7 @@ pub(super) fn all(
 
 /// Runs the histories that follow from the one without faults: so many, or for this time.
 fn try_all(
-    tried: &Tried<'_>,
+    comparison: &Comparison<'_>,
     settings: &Settings,
     time: Option<Duration>,
     summary: &mut Summary,
@@ -111,15 +111,15 @@ fn try_all(
     let mut progress = time.map(Progress::begin);
     let (mut done, mut left) = (Vec::new(), 0);
     for round in 0.. {
-        let plans = tried.plans(settings.seed + round, wanted);
+        let plans = comparison.plans(settings.seed + round, wanted);
         if round == 0 {
             left = plans.singles;
         }
         for plan in &plans.chosen {
-            tried.run(plan)?;
+            comparison.run(plan)?;
             summary.count(plan);
             if let Some(progress) = &mut progress {
-                progress.show(tried.test, summary.histories);
+                progress.show(comparison.test, summary.histories);
             }
             done.push(plan.clone());
             if is_over() {
@@ -135,16 +135,16 @@ fn try_all(
         let more = format!("{left} more faults are tried with more `.histories(…)`");
         summary.notes.push(more);
     }
-    let unreached = tried.unreached(&done, &summary.patterns);
+    let unreached = comparison.unreached(&done, &summary.patterns);
     summary.notes.extend(unreached);
     Ok(())
 }
 
 /// Makes each change of a spec that the definitions allow: it is taken back, or made before the operator sees the object.
-fn explore(tried: &Tried<'_>, summary: &mut Summary) -> anyhow::Result<()> {
+fn explore(comparison: &Comparison<'_>, summary: &mut Summary) -> anyhow::Result<()> {
     let mut rejected = Vec::new();
-    for change in 1..=tried.changes().len() {
-        let Some(explored) = tried.explored(change)? else {
+    for change in 1..=comparison.changes().len() {
+        let Some(explored) = comparison.explored(change)? else {
             rejected.push(change.to_string());
             continue;
         };
@@ -267,4 +267,65 @@ fn duration(text: &str) -> Option<Duration> {
     };
     let number: u64 = number.parse().ok()?;
     Some(Duration::from_secs(number * seconds))
+}
+
+/// How often it is shown.
+const PERIOD: Duration = Duration::from_millis(500);
+
+/// The line that says how far a run is. It vanishes when this is dropped.
+struct Progress {
+    time: Duration,
+    began: Instant,
+    /// When it was shown last; `None` before.
+    shown: Option<Instant>,
+    is_terminal: bool,
+}
+
+impl Progress {
+    /// The progress of a run that goes on for so long.
+    fn begin(time: Duration) -> Self {
+        Self {
+            time,
+            began: Instant::now(),
+            shown: None,
+            is_terminal: stderr().is_terminal(),
+        }
+    }
+
+    /// Shows how many histories were tried, now and then.
+    fn show(&mut self, test: Option<&str>, histories: usize) {
+        if !self.is_terminal || self.shown.is_some_and(|at| at.elapsed() < PERIOD) {
+            return;
+        }
+        self.shown = Some(Instant::now());
+        let line = line(test, histories, self.began.elapsed(), self.time);
+        // Not by a macro, whose output a test keeps to itself. If it cannot be shown, nothing is lost.
+        let _ = write!(stderr(), "\r\x1b[2K{line}");
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        if self.shown.is_some() {
+            let _ = write!(stderr(), "\r\x1b[2K");
+        }
+    }
+}
+
+fn line(test: Option<&str>, histories: usize, spent: Duration, time: Duration) -> String {
+    let test = test.map(|test| format!("{test}: ")).unwrap_or_default();
+    let (spent, time) = (spent.as_secs(), time.as_secs());
+    format!("{test}{histories} histories, {spent} s of {time} s")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_says_how_far_it_is() {
+        let seconds = Duration::from_secs;
+        let text = line(Some("captains"), 12, seconds(3), seconds(600));
+        assert_eq!(text, "captains: 12 histories, 3 s of 600 s");
+    }
 }

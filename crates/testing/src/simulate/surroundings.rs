@@ -3,12 +3,12 @@
 use serde_json::Value;
 
 use super::{
+    environment::Environment,
     history::Broken,
     interference::{corrupt, restored},
     plan::What,
     state::State,
     trace::{Event, Happened},
-    world::World,
 };
 use crate::server::Path;
 
@@ -23,11 +23,11 @@ const FOUNDATIONS: [&str; 4] = [
 /// What the name of a neighbour ends with: the name of the object itself is a prefix of it.
 const NEIGHBOUR: &str = "-2";
 
-impl World {
+impl Environment {
     /// The objects that were there before and still are, and that the operator reads.
     pub(super) fn read_in_the_world(&self, before: &[String]) -> Vec<String> {
         let now = self.urls();
-        let state = self.wire.lock();
+        let state = self.network.lock();
         let is_read = |url: &&String| {
             let path = Path::parse(url);
             path.is_some_and(|path| now.contains(*url) && reads(&state.events, &path))
@@ -107,7 +107,7 @@ impl World {
     }
 
     fn fault(&self, what: String) {
-        self.wire.tell(Happened::Fault(what));
+        self.network.tell(Happened::Fault(what));
     }
 
     fn put(&self, path: &Path, mut object: Value) {

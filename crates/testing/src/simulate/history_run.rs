@@ -13,21 +13,21 @@ use serde_json::Value;
 use tokio::runtime::Builder;
 
 use super::{
+    environment::Environment,
     history::{Broken, Created, History},
     interference::{corrupt, restored},
+    network::How,
     plan::{Plan, What},
     scenario::{Oracle, Scenario},
     state,
     trace::Happened,
-    wire::How,
-    world::World,
 };
 use crate::server::Path;
 
 /// When every history begins.
 const BEGIN: i64 = 1_767_225_600;
 
-impl World {
+impl Environment {
     /// The life of the objects.
     pub(super) async fn live(&mut self) -> Result<(), Broken> {
         let scenario = self.scenario.clone();
@@ -37,11 +37,11 @@ impl World {
         self.history.before = self.state();
         if let Some(by) = self.plan.lateness() {
             let what = format!("everything due happens {} s late", by.as_secs());
-            self.wire.tell(Happened::Fault(what));
+            self.network.tell(Happened::Fault(what));
         }
         for what in self.plan.at(0) {
             if let What::Trickle(kind) = what {
-                self.wire.hold(kind, How::Trickling);
+                self.network.hold(kind, How::Trickling);
             }
         }
         self.start()?;
@@ -49,18 +49,18 @@ impl World {
         self.pause().await?;
         for (path, create) in &scenario.objects {
             let what = format!("the user creates {path}");
-            self.wire.tell(Happened::Action(what));
+            self.network.tell(Happened::Action(what));
             create(&self.api);
         }
-        self.wire.lock().created = true;
+        self.network.lock().created = true;
         if self.plan.at_once() {
-            scenario.steps.iter().for_each(|_| self.wire.step());
+            scenario.steps.iter().for_each(|_| self.network.step());
         }
         self.rest().await?;
         self.history.created = self.with_schemas();
         self.history.versions = self.other_versions();
         self.steps().await?;
-        self.history.deleted_early = self.wire.lock().deleted;
+        self.history.deleted_early = self.network.lock().deleted;
         if !self.history.deleted_early {
             self.history.children = self.children(&before);
             self.history.world = self.read_in_the_world(&before);
@@ -73,8 +73,8 @@ impl World {
                 self.resync().await?;
             }
             self.history.failing = self.failing();
-            self.history.alive = self.wire.lock().writes;
-            self.wire.delete();
+            self.history.alive = self.network.lock().writes;
+            self.network.delete();
             self.idle().await?;
         }
         self.history.gone = self.state();
@@ -86,17 +86,18 @@ impl World {
 
     /// The steps of the user that are left.
     async fn steps(&mut self) -> Result<(), Broken> {
-        while !self.wire.lock().deleted && self.wire.lock().steps < self.scenario.steps.len() {
-            let writes = self.wire.lock().writes;
+        while !self.network.lock().deleted && self.network.lock().steps < self.scenario.steps.len()
+        {
+            let writes = self.network.lock().writes;
             self.history.steps.push(writes);
             let (before, version) = (self.specs(), self.version());
             let mut deleted = self.state();
-            self.wire.step();
+            self.network.step();
             let left = self.state();
             deleted.retain(|title, _| !left.contains_key(title));
             self.history.deleted_by_user.extend(deleted.into_keys());
             self.history.undoable.push(self.is_undoable(version));
-            let undone = self.plan.undone() == Some(self.wire.lock().steps);
+            let undone = self.plan.undone() == Some(self.network.lock().steps);
             self.rest().await?;
             if undone {
                 return self.undo(before).await;
@@ -107,7 +108,7 @@ impl World {
 
     async fn undo(&mut self, before: Vec<(Path, Value)>) -> Result<(), Broken> {
         let what = "the user takes that back".to_owned();
-        self.wire.tell(Happened::Fault(what));
+        self.network.tell(Happened::Fault(what));
         for (path, object) in before {
             if let Some(now) = self.api.stored(&path) {
                 self.api.write(&path, restored(&now, object));
@@ -119,9 +120,9 @@ impl World {
     /// Waits until everything is idle, and takes a picture.
     async fn rest(&mut self) -> Result<(), Broken> {
         self.idle().await?;
-        if !self.wire.lock().deleted {
+        if !self.network.lock().deleted {
             self.history.states.push(self.state());
-            self.history.seen.push(self.wire.lock().events.len());
+            self.history.seen.push(self.network.lock().events.len());
         }
         self.pause().await
     }
@@ -177,7 +178,7 @@ impl World {
             };
             let action = if deleted { "deletes" } else { "changes" };
             let what = format!("someone {action} {path} by hand");
-            self.wire.tell(Happened::Fault(what));
+            self.network.tell(Happened::Fault(what));
             self.api.change(|objects| {
                 if deleted {
                     objects.delete_now(&path);
@@ -200,7 +201,7 @@ impl World {
             *last = state;
         }
         if let Some(last) = self.history.seen.last_mut() {
-            *last = self.wire.lock().events.len();
+            *last = self.network.lock().events.len();
         }
         self.pause().await
     }
@@ -219,19 +220,19 @@ pub(super) fn run(scenario: &Arc<Scenario>, plan: &Plan, seed: u64) -> History {
         let hours = i64::try_from(seed % 1_000).unwrap_or_default() * 3600;
         let start = Timestamp::from_second(BEGIN + hours).unwrap_or_default();
         let _simulation = Simulation::begin(seed, start);
-        let mut world = World::new(scenario, plan);
-        let broken = world.live().await.err();
-        ended(world, broken)
+        let mut environment = Environment::new(scenario, plan);
+        let broken = environment.live().await.err();
+        ended(environment, broken)
     })
 }
 
-fn ended(mut world: World, broken: Option<Broken>) -> History {
-    world.end();
-    let mut history = std::mem::take(&mut world.history);
+fn ended(mut environment: Environment, broken: Option<Broken>) -> History {
+    environment.end();
+    let mut history = std::mem::take(&mut environment.history);
     history.broken = broken;
     history.panicked = first_panic();
-    history.counts = state::counts(&world.api);
-    let mut state = world.wire.lock();
+    history.counts = state::counts(&environment.api);
+    let mut state = environment.network.lock();
     if let Some(what) = state.violated.take() {
         history.broken = Some((Oracle::Always, format!("«{what}» does not hold")));
     }

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::{
     explore::{self, Change},
     history::{Created, History},
-    life,
+    history_run,
     oracle::{self, Finding, Reference},
     plan::{Fault, PATTERNS, Plan, What},
     plans::{self, Plans},
@@ -20,14 +20,14 @@ use crate::{FakeApi, server::Path};
 const SHOWN: usize = 5;
 
 /// An operator, and what it does without faults.
-pub(super) struct Tried<'a> {
+pub(super) struct Comparison<'a> {
     pub(super) scenario: Arc<Scenario>,
     pub(super) reference: Reference,
     seed: u64,
     pub(super) test: Option<&'a str>,
 }
 
-impl<'a> Tried<'a> {
+impl<'a> Comparison<'a> {
     pub(super) fn new(
         scenario: Arc<Scenario>,
         seed: u64,
@@ -176,7 +176,7 @@ impl<'a> Tried<'a> {
     }
 
     fn checked(&self, plan: &Plan) -> (History, Option<Finding>) {
-        let history = life::run(&self.scenario, plan, self.seed);
+        let history = history_run::run(&self.scenario, plan, self.seed);
         let finding = oracle::check(&self.scenario, &self.reference, plan, &history);
         (history, finding)
     }
@@ -213,7 +213,7 @@ impl<'a> Tried<'a> {
 
 /// The history without faults. What differs in another one, at another time and with other random numbers, is ignored.
 fn reference(scenario: &Arc<Scenario>, seed: u64) -> (Reference, Vec<String>) {
-    let run = |seed| life::run(scenario, &Plan::default(), seed);
+    let run = |seed| history_run::run(scenario, &Plan::default(), seed);
     let (mut ignored, mut notes) = (scenario.ignored.clone(), Vec::new());
     let first = run(seed);
     if first.broken.is_some() {

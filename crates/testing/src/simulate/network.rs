@@ -2,6 +2,7 @@
 
 use std::{
     collections::BTreeSet,
+    ops::Deref,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -30,7 +31,15 @@ pub(super) const MOST: usize = 1_500;
 
 /// The API server, with the faults of a plan.
 #[derive(Clone)]
-pub(super) struct Wire(pub(super) Arc<Shared>);
+pub(super) struct Network(pub(super) Arc<Shared>);
+
+impl Deref for Network {
+    type Target = Shared;
+
+    fn deref(&self) -> &Shared {
+        &self.0
+    }
+}
 
 pub(super) struct Shared {
     pub(super) api: FakeApi,
@@ -145,7 +154,7 @@ impl Subscriber {
     }
 }
 
-impl Wire {
+impl Network {
     pub(super) fn new(api: &FakeApi, plan: &Plan, scenario: &Arc<Scenario>) -> Self {
         Self(Arc::new(Shared {
             api: api.clone(),
@@ -164,12 +173,12 @@ impl Wire {
 
     /// Waits until the process ends.
     pub(super) async fn crashed(&self) {
-        self.0.crashed.notified().await;
+        self.crashed.notified().await;
     }
 
     /// Waits until something is stored; each actor has a number.
     pub(super) async fn stored(&self, actor: usize) {
-        self.0.stored[actor].notified().await;
+        self.stored[actor].notified().await;
     }
 
     /// Ends the process of the operator, of two that of the leader.
@@ -179,21 +188,21 @@ impl Wire {
         state.replicas.running.remove(&number);
         state.replicas.ended.push(number);
         self.record(&mut state, Happened::Fault(what));
-        self.0.crashed.notify_one();
+        self.crashed.notify_one();
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, State> {
-        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn record(&self, state: &mut State, what: Happened) {
-        let after = self.0.began.elapsed();
+        let after = self.began.elapsed();
         state.events.push(Event { after, what });
     }
 
     /// The time since the beginning of the history.
     pub(super) fn elapsed(&self) -> Duration {
-        self.0.began.elapsed()
+        self.began.elapsed()
     }
 
     /// Records what others than the operator do.
@@ -203,7 +212,7 @@ impl Wire {
 
     /// Sends what has changed to the watches that are not held back.
     pub(super) fn deliver(&self) {
-        let recreated = self.0.api.change_quietly(|objects| {
+        let recreated = self.api.change_quietly(|objects| {
             let mut state = self.lock();
             let State { watches, held, .. } = &mut *state;
             watches.retain_mut(|one| {
@@ -239,20 +248,20 @@ impl Wire {
             let last = objects.last_change();
             if state.delivered != last {
                 state.delivered = last;
-                self.0.stored.iter().for_each(Notify::notify_one);
+                self.stored.iter().for_each(Notify::notify_one);
             }
             recreated
         });
         for (path, object) in recreated {
             self.tell(Happened::Action(format!("the user creates {path} again")));
-            self.0.api.write(&path, object);
+            self.api.write(&path, object);
         }
         self.check_invariants();
     }
 
     fn check_invariants(&self) {
-        let broken = self.0.scenario.always.iter();
-        let broken = broken.filter(|(_, holds)| !holds(&self.0.api));
+        let broken = self.scenario.always.iter();
+        let broken = broken.filter(|(_, holds)| !holds(&self.api));
         for (what, _) in broken {
             let mut state = self.lock();
             if state.violated.is_none() {
@@ -268,7 +277,7 @@ impl Wire {
     /// From now on, reads that may be out of date see what is stored now.
     pub(super) fn lag(&self) {
         let now = |objects: &mut Objects| objects.lags_at = Some(objects.version());
-        self.0.api.change_quietly(now);
+        self.api.change_quietly(now);
         self.lock().lag.since = Some(Instant::now());
         let what = "from now on, the API server lags: lists with resourceVersion=0 show what is stored now";
         self.tell(Happened::Fault(what.to_owned()));
@@ -279,7 +288,7 @@ impl Wire {
         let lagged = self.lock().lag.since.take().is_some();
         if lagged {
             let current = |objects: &mut Objects| objects.lags_at = None;
-            self.0.api.change_quietly(current);
+            self.api.change_quietly(current);
             let what = "the API server no longer lags".to_owned();
             self.tell(Happened::Action(what));
         }
@@ -315,7 +324,7 @@ impl Wire {
     /// Takes the next step of the user, and says so.
     pub(super) fn step(&self) {
         let next = self.lock().steps;
-        let Some((what, step)) = self.0.scenario.steps.get(next) else {
+        let Some((what, step)) = self.scenario.steps.get(next) else {
             return;
         };
         {
@@ -323,7 +332,7 @@ impl Wire {
             state.steps += 1;
             self.record(&mut state, Happened::Action(format!("the user {what}")));
         }
-        step(&self.0.api);
+        step(&self.api);
     }
 
     /// Deletes the objects of the scenario, as the user does.
@@ -333,9 +342,9 @@ impl Wire {
             state.deleted = true;
             state.recreated.clear();
         }
-        for path in self.0.scenario.objects.iter().map(|(path, _)| path) {
+        for path in self.scenario.objects.iter().map(|(path, _)| path) {
             self.tell(Happened::Action(format!("the user deletes {path}")));
-            self.0.api.remove(path);
+            self.api.remove(path);
         }
     }
 
@@ -344,8 +353,8 @@ impl Wire {
         if self.lock().deleted {
             return;
         }
-        for (path, _) in &self.0.scenario.objects {
-            let found = self.0.api.change_quietly(|objects| {
+        for (path, _) in &self.scenario.objects {
+            let found = self.api.change_quietly(|objects| {
                 let object = objects.get(path)?.clone();
                 object["metadata"]["deletionTimestamp"]
                     .is_null()
@@ -360,7 +369,7 @@ impl Wire {
                 meta.retain(|field, _| ["name", "namespace", "labels"].contains(&field.as_str()));
             }
             self.lock().recreated.push((path.clone(), object));
-            self.0.api.remove(path);
+            self.api.remove(path);
         }
     }
 }

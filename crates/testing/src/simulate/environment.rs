@@ -22,12 +22,12 @@ use super::{
     actors, external,
     history::{Broken, History},
     leadership,
+    network::{MOST, Network},
     plan::Plan,
     replica::Replica,
     scenario::{Operator, Oracle, Scenario},
     state::{self, State},
     trace::Happened,
-    wire::{MOST, Wire},
 };
 use crate::{
     FakeApi,
@@ -61,11 +61,11 @@ const LONGEST: Duration = Duration::from_secs(6 * 3600);
 /// How the error of a manager that no longer leads begins.
 const LOST: &str = "leadership lost";
 
-pub(super) struct World {
+pub(super) struct Environment {
     pub(super) scenario: Arc<Scenario>,
     pub(super) plan: Plan,
     pub(super) api: FakeApi,
-    pub(super) wire: Wire,
+    pub(super) network: Network,
     clock: Clock,
     processes: Vec<Process>,
     actors: Vec<AbortHandle>,
@@ -109,7 +109,7 @@ async fn ended(
     .await
 }
 
-impl Drop for World {
+impl Drop for Environment {
     fn drop(&mut self) {
         external::enter(None);
         self.actors.iter().for_each(AbortHandle::abort);
@@ -117,31 +117,31 @@ impl Drop for World {
     }
 }
 
-impl World {
+impl Environment {
     pub(super) fn new(scenario: &Arc<Scenario>, plan: &Plan) -> Self {
         let api = scenario.api();
         api.change_quietly(|objects| objects.collects_late = true);
-        let wire = Wire::new(&api, plan, scenario);
-        let weak = Arc::downgrade(&wire.0);
+        let network = Network::new(&api, plan, scenario);
+        let weak = Arc::downgrade(&network.0);
         api.set_gate(Gate::new(move |path, object| match weak.upgrade() {
-            Some(shared) => Wire(shared).admit_user(path, object),
+            Some(shared) => Network(shared).admit_user(path, object),
             None => Ok(object),
         }));
-        external::enter(Some(wire.clone()));
+        external::enter(Some(network.clone()));
         scenario.services.iter().for_each(|service| service.reset());
         let mut actors = vec![
-            tokio::spawn(actors::deliver(api.clone(), wire.clone())).abort_handle(),
-            tokio::spawn(actors::collect(api.clone(), wire.clone())).abort_handle(),
+            tokio::spawn(actors::deliver(api.clone(), network.clone())).abort_handle(),
+            tokio::spawn(actors::collect(api.clone(), network.clone())).abort_handle(),
         ];
         if let Some(jobs) = &scenario.kubelet {
-            let kubelet = actors::play(api.clone(), wire.clone(), jobs.clone());
+            let kubelet = actors::play(api.clone(), network.clone(), jobs.clone());
             actors.push(tokio::spawn(kubelet).abort_handle());
         }
         Self {
             scenario: scenario.clone(),
             plan: plan.clone(),
             api,
-            wire,
+            network,
             clock: Clock::for_tests().late(plan.lateness().unwrap_or_default()),
             processes: Vec::new(),
             actors,
@@ -162,7 +162,7 @@ impl World {
         match self.scenario.operator.clone() {
             Operator::Manager(register) => self.start_manager(&*register),
             Operator::Client(run) => {
-                let connection = Replica::start(&self.wire);
+                let connection = Replica::start(&self.network);
                 let number = connection.number;
                 let client = Client::new(connection, "default");
                 self.processes.push(Process {
@@ -187,7 +187,7 @@ impl World {
         options.enable_webhooks = false;
         let address = "0".parse();
         options.health_probe_bind_address = address.map_err(|error| (Oracle::Runs, error))?;
-        let connection = Replica::start(&self.wire);
+        let connection = Replica::start(&self.network);
         let number = connection.number;
         let mut manager: Manager =
             harness::manager(options, "test.example.com", &connection, self.clock.clone());
@@ -195,7 +195,7 @@ impl World {
         // They answer also while the operator restarts: those of the process that started last.
         let (webhooks, notes) = Webhooks::new(hooks(Hooks::of(&manager)), &self.scenario.webhooks);
         self.api.set_reviewers(Reviewers::Configured(webhooks));
-        self.wire.lock().notes.extend(notes);
+        self.network.lock().notes.extend(notes);
         let controllers = Controllers::of(&manager);
         let controllers = controllers.map_err(|error| (Oracle::Runs, format!("{error:#}")))?;
         self.processes.push(Process {
@@ -259,20 +259,20 @@ impl World {
             // Once it is quiet, hardly anything happens.
             let is_recent = since.elapsed() < RECENT;
             let period = if is_recent { PERIOD } else { LONG_PERIOD };
-            let left = schedule.map(|every| time_until(every, self.wire.elapsed()));
+            let left = schedule.map(|every| time_until(every, self.network.elapsed()));
             let period = period.min(quiet).min(left.unwrap_or(period));
             self.next_moment(period).await?;
             let version = self.last_change();
-            if version != last || !self.is_idle() || self.wire.waits() || self.wire.elects() {
+            if version != last || !self.is_idle() || self.network.waits() || self.network.elects() {
                 (last, since) = (version, Instant::now());
             }
             self.progresses(began)?;
-            if self.may_release(since) && self.wire.release() {
+            if self.may_release(since) && self.network.release() {
                 since = Instant::now();
             }
-            let in_time = schedule.is_none_or(|every| is_time(every, self.wire.elapsed()));
+            let in_time = schedule.is_none_or(|every| is_time(every, self.network.elapsed()));
             if since.elapsed() >= quiet && in_time {
-                self.wire.tell(Happened::Idle);
+                self.network.tell(Happened::Idle);
                 return Ok(());
             }
         }
@@ -296,13 +296,13 @@ impl World {
 
     /// Whether watches that are held back may deliver again, if everything has been idle since then.
     fn may_release(&self, since: Instant) -> bool {
-        let held_for = self.wire.held_for();
+        let held_for = self.network.held_for();
         held_for.is_some() && (since.elapsed() >= HELD || held_for > Some(LONGEST_HELD))
     }
 
     /// Fails if it takes too long, or too many requests.
     fn progresses(&self, began: Instant) -> Result<(), Broken> {
-        let (requests, spent) = (self.wire.lock().requests, began.elapsed());
+        let (requests, spent) = (self.network.lock().requests, began.elapsed());
         if requests <= MOST && spent <= LONGEST {
             return Ok(());
         }
@@ -318,8 +318,8 @@ impl World {
         }
         tokio::select! {
             biased;
-            () = self.wire.crashed() => {
-                let ended = std::mem::take(&mut self.wire.lock().replicas.ended);
+            () = self.network.crashed() => {
+                let ended = std::mem::take(&mut self.network.lock().replicas.ended);
                 self.restart(&ended).await?;
             }
             (number, ended) = ended(&mut self.processes) => {
@@ -332,13 +332,13 @@ impl World {
                     return Err((Oracle::Runs, format!("the operator ended: {error}")));
                 }
                 let what = format!("replica {number} ends, because it no longer leads");
-                self.wire.tell(Happened::Action(what));
-                self.wire.lock().replicas.running.remove(&number);
+                self.network.tell(Happened::Action(what));
+                self.network.lock().replicas.running.remove(&number);
                 self.restart(&[number]).await?;
             }
             () = sleep(period) => {}
         }
-        if std::mem::take(&mut self.wire.lock().resync) {
+        if std::mem::take(&mut self.network.lock().resync) {
             self.enqueue_all();
         }
         Ok(())

@@ -1,9 +1,9 @@
 //! Whether a state at rest lasts when everything is reconciled again.
 
 use super::{
+    environment::Environment,
     history::Broken,
     trace::{Event, Happened},
-    world::World,
 };
 
 /// How much has happened in a history.
@@ -13,13 +13,13 @@ struct Mark {
     faults: usize,
 }
 
-impl World {
+impl Environment {
     /// Reconciles everything again, perhaps in a new process, which should change nothing.
     pub(super) async fn resync(&mut self) -> Result<(), Broken> {
         let is_late = self.plan.has_replicas() || self.plan.lateness().is_some();
         let is_judged = self.scenario.period.is_none() || !is_late;
         let mut mark = if self.plan.restarts() || self.scenario.operator.is_client() {
-            self.wire.crash("the operator ends at rest".to_owned());
+            self.network.crash("the operator ends at rest".to_owned());
             self.mark()
         } else {
             self.reconcile_again()
@@ -44,7 +44,7 @@ impl World {
     }
 
     fn mark(&self) -> Mark {
-        let state = self.wire.lock();
+        let state = self.network.lock();
         Mark {
             events: state.events.len(),
             changes: state.changes,
@@ -54,14 +54,14 @@ impl World {
 
     fn reconcile_again(&self) -> Mark {
         let what = "everything is reconciled again".to_owned();
-        self.wire.tell(Happened::Action(what));
+        self.network.tell(Happened::Action(what));
         self.enqueue_all();
         self.mark()
     }
 
     /// Whether a fault has come since then, or others have done something.
     fn was_disturbed(&self, mark: &Mark) -> bool {
-        let state = self.wire.lock();
+        let state = self.network.lock();
         let is_other = |it: &Event| matches!(it.what, Happened::Action(_) | Happened::Fault(_));
         state.faults > mark.faults || state.events[mark.events..].iter().any(is_other)
     }
@@ -69,7 +69,7 @@ impl World {
     /// What the operator has changed since then.
     fn changes_since(&self, mark: &Mark) -> Vec<Event> {
         let was_disturbed = self.was_disturbed(mark);
-        let state = self.wire.lock();
+        let state = self.network.lock();
         if state.changes == mark.changes || was_disturbed {
             return Vec::new();
         }
