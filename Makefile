@@ -19,8 +19,7 @@ control-plane: ## Build the programs of a cluster from Go modules, once, into se
 lint: ## Check formatting and run clippy
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --all-features -- -D warnings
-# kbr-manager as projects without clap have it, and kbr-testing without `simulate`. With the other crates and a test that needs the features
-# of above, cargo checks no dependency again.
+# kbr-testing without its features. With the other crates and a test that needs the features of above, cargo checks no dependency again.
 	cargo clippy --workspace --exclude book --no-default-features --features kbr/faults --lib --test tidy --test fake -- -D warnings
 
 count: ## Count the lines and files of Rust without tests, by crate

@@ -21,8 +21,7 @@ use tracing_subscriber::{
 use crate::{error::chain, panics};
 
 /// The format of log lines.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum LogFormat {
     /// For people
     Text,

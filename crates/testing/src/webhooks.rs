@@ -55,7 +55,7 @@ impl Webhooks {
             .args(["--webhook-port", &self.port.to_string()])
             .arg("--webhook-cert-path")
             .arg(self.relay.folder())
-            .arg("--webhook-keep-alive=false");
+            .env("KBR_WEBHOOK_RELAY", "1");
     }
 
     /// Waits until the operator serves its webhooks, and makes the API server call them for the namespace of the test.

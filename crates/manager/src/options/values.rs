@@ -39,8 +39,7 @@ impl FromStr for Address {
 }
 
 /// Where the certificate of webhooks comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum WebhookCertificate {
     /// The operator makes it, shares it between its replicas in a Secret, has the API server trust it, and renews it
     SelfManaged,
@@ -51,7 +50,6 @@ pub enum WebhookCertificate {
 }
 
 /// What operators in Go make of `ENABLE_WEBHOOKS`.
-#[cfg(feature = "clap")]
 // The form that clap asks for.
 #[allow(clippy::unnecessary_wraps)]
 pub(super) fn not_false(text: &str) -> Result<bool, String> {
@@ -59,7 +57,6 @@ pub(super) fn not_false(text: &str) -> Result<bool, String> {
 }
 
 /// HTTP/2 cannot be had: it is what `CVE-2023-44487` and `CVE-2023-39325` were about, and kubebuilder's default.
-#[cfg(feature = "clap")]
 pub(super) fn no_http2(text: &str) -> Result<bool, String> {
     if text == "false" {
         return Ok(false);

@@ -84,9 +84,10 @@ impl Manager {
         let serving = Arc::new(AtomicBool::new(false));
         self.ready_when_serving(&serving);
         let (stop, idle, delay) = (stop.clone(), idle.clone(), options.shutdown_delay);
-        // Without keep-alive, it drains from the start: each response closes its connection.
+        // It drains from the start behind the relay of kbr-testing, which connects each connection to one of several operators:
+        // one could not end without closing a connection that is about to be used, unless each response closes its own.
         let draining = stop.child_token();
-        if !options.webhook_keep_alive {
+        if std::env::var_os("KBR_WEBHOOK_RELAY").is_some() {
             draining.cancel();
         }
         servers.spawn(async move {
