@@ -14,8 +14,6 @@ use kube::{
 use serde_json::Value;
 use tower::{BoxError, Service};
 
-#[cfg(feature = "defects")]
-pub use crate::defects::{Defect, put_back};
 use crate::{
     connect::Clients,
     controller::{action::Action, worker::AnyController},

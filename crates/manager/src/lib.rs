@@ -97,7 +97,6 @@ mod client;
 mod config;
 mod connect;
 mod controller;
-mod defects;
 mod dynamic;
 mod error;
 mod events;

@@ -24,7 +24,6 @@ use crate::{
         streaming,
         written::Withdrawn,
     },
-    defects::{self, Defect},
     key::Key,
     panics::dropped,
 };
@@ -240,9 +239,6 @@ impl<K: Cached> Cache<K> {
             }
             state.beside(namespace, listed)
         };
-        if defects::has(Defect::KeepsAbsent) {
-            return;
-        }
         for key in &gone {
             self.removed(key, |state| state.deliver_absence(key, at));
         }

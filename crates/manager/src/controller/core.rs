@@ -12,7 +12,6 @@ use crate::{
         store::Cache,
     },
     controller::{appointments::Appointments, queue::Queue, source::Source, timer::Timer},
-    defects::{self, Defect},
     events::Recorder,
     key::Key,
     leader::fence::Fence,
@@ -72,9 +71,7 @@ impl<K: Object> Core<K> {
     /// Shows the result of a write of this controller to all who read the caches of this process: controllers, webhooks
     /// and tasks.
     pub(crate) fn wrote<C: Cached>(&self, key: &Key, object: &Arc<C>) {
-        if !defects::has(Defect::HidesOwnWrites) {
-            self.caches.wrote(&self.namespaces, key, object);
-        }
+        self.caches.wrote(&self.namespaces, key, object);
     }
 
     /// Hides an object that this controller has deleted from them.

@@ -32,12 +32,7 @@ use self::{
     lanes::Lanes,
     workers::{Admits, Workers},
 };
-use crate::{
-    controller::timer::Timer,
-    defects::{self, Defect},
-    key::Key,
-    metrics::QueueMetrics,
-};
+use crate::{controller::timer::Timer, key::Key, metrics::QueueMetrics};
 
 /// The keys that a controller has yet to process.
 #[derive(Debug)]
@@ -286,9 +281,6 @@ impl Queue {
             dirty.priority = priority;
         } else {
             let waits = !state.processing.contains_key(&key);
-            if !waits && defects::has(Defect::LosesChanges) {
-                return;
-            }
             let dirty = Dirty {
                 since: Instant::now(),
                 priority,

@@ -18,7 +18,6 @@ use crate::{
         outcome::{Done, Failure},
         retry::Retry,
     },
-    defects::{self, Defect},
     key::Key,
     leader::fence::Refused,
     panics::{self, unwound},
@@ -77,14 +76,6 @@ impl<K: Object> Reconciler<K> {
                     let object = current.unwrap_or(object);
                     let removed = finalizer::remove(core, key, object.clone(), name).await;
                     reported(core, key, object, removed).await?;
-                }
-                Ok(Done::Asked(action))
-            }
-            Some((name, _)) if defects::has(Defect::FinalizerLast) => {
-                let action = run(core, key, object.clone(), reconcile).await?;
-                if !finalizer::has(&*object, name) {
-                    let added = finalizer::add(core, key, object.clone(), name).await;
-                    reported(core, key, object, added).await?;
                 }
                 Ok(Done::Asked(action))
             }

@@ -18,7 +18,6 @@ use crate::{
         reconcile::Reconciler,
         retry::Retry,
     },
-    defects::{self, Defect},
     key::Key,
     logs::SPANS,
     simulated::random,
@@ -84,9 +83,7 @@ impl<K: Object> AnyController for Reconciler<K> {
     fn lead(&self) {
         // In this order: a change in between is enqueued twice rather than never.
         self.core.queue.open();
-        if !defects::has(Defect::ForgetsKnown) {
-            self.core.queue.add_all(self.core.cache.keys());
-        }
+        self.core.queue.add_all(self.core.cache.keys());
     }
 
     fn run(self: Arc<Self>, stop: CancellationToken) -> BoxFuture<'static, ()> {

@@ -19,7 +19,6 @@ use kube::{
 use tokio::time::{sleep, timeout};
 
 use crate::{
-    defects::{self, Defect},
     error::chain,
     leader::{clock::Instant, fence::Fence},
     simulated::{self, random},
@@ -130,10 +129,7 @@ impl Elector {
                 Err(_) => tracing::warn!(?limit, "cannot renew the lease in time"),
             }
             if Instant::now() >= deadline {
-                if !defects::has(Defect::GoesOn) {
-                    break;
-                }
-                deadline = self.led_from(Instant::now());
+                break;
             }
         }
         self.fence.fall();
@@ -246,9 +242,6 @@ impl Elector {
             .lease_duration_seconds
             .and_then(|seconds| u64::try_from(seconds).ok());
         let lasts = lasts.map_or(self.election.lease_duration, Duration::from_secs);
-        if defects::has(Defect::TakesLease) {
-            return false;
-        }
         let unchanged_for = self.observed.as_ref().map(|(_, at)| at.elapsed());
         unchanged_for.is_none_or(|unchanged| unchanged < lasts)
     }

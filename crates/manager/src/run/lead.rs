@@ -4,7 +4,6 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     cache::caches::{Watches, first_end},
-    defects::{self, Defect},
     leader::election::{Election, Elector},
     manager::Manager,
 };
@@ -37,9 +36,7 @@ impl Manager {
         tracing::info!(lease, identity = self.identity, "leading");
         self.metrics.lead(&lease, true);
         // The last leader may have written what they have not seen yet.
-        if !defects::has(Defect::TrustsStandby) {
-            self.caches.doubt();
-        }
+        self.caches.doubt();
         tokio::select! {
             biased;
             () = elector.hold(deadline) => {

@@ -12,7 +12,6 @@ use crate::{
         store::Change,
     },
     controller::queue::{Priority, Queue},
-    defects::{self, Defect},
     key::Key,
 };
 
@@ -47,13 +46,9 @@ impl Recent {
     /// Whether a change is our own, or must wait for the write in progress.
     fn explains<K: Cached>(&mut self, change: &Change<'_, K>, matters: bool) -> bool {
         let update = Update::of(change);
-        let is_own = |own: &Update, update: &Update| {
-            own.to == update.to
-                && (own.from == update.from || defects::has(Defect::TakesSkipsForOwn))
-        };
         let own = update
             .as_ref()
-            .is_some_and(|update| self.expected.iter().any(|own| is_own(own, update)));
+            .is_some_and(|update| self.expected.contains(update));
         // An expected update that is not later was skipped, for example by a new list, and will never arrive.
         let now = change.new.map(version);
         self.expected

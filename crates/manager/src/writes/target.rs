@@ -11,7 +11,6 @@ use serde_json::Value;
 use crate::{
     cache::{object::Object, stripped::Stripped},
     controller::core::Core,
-    defects::{self, Defect},
     key::Key,
     writes::{child::ensure_child, gone::found},
 };
@@ -132,7 +131,6 @@ impl<'a, K: Object> Target<'a, K> {
         }
         let condition = match self {
             Self::Any(_) => None,
-            Self::Child(..) if defects::has(Defect::AppliesToAnything) => None,
             Self::Child(_, Some(uid)) => Some(("uid", uid.as_str())),
             Self::Child(_, None) => Some(("resourceVersion", NONE)),
         };
