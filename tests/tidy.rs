@@ -392,7 +392,7 @@ fn pure_modules_use_no_files_environment_or_processes() {
 
 #[test]
 fn imports_between_the_modules_of_a_crate_go_one_way() {
-    for sources in SOURCES {
+    for sources in SOURCES.into_iter().chain(["crates/manager/src"]) {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join(sources);
         let top = |path: &str| path.split("::").next().unwrap_or_default().to_owned();
         let mut modules: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
@@ -404,11 +404,33 @@ fn imports_between_the_modules_of_a_crate_go_one_way() {
                 .filter(|other| *other != module);
             modules.entry(module.clone()).or_default().extend(others);
         }
-        modules.retain(|module, _| !["main", "lib"].contains(&module.as_str()));
+        modules.retain(|module, _| !["main", "lib", "harness"].contains(&module.as_str()));
         assert!(modules.len() > 2, "{sources}: {modules:?}");
         let cycle = in_cycles(modules);
         assert!(cycle.is_empty(), "{sources}: import each other: {cycle:?}");
     }
+}
+
+#[test]
+fn folders_of_the_library_import_only_those_below_them_in_the_architecture() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let rows = fs::read_to_string(root.join("docs/architecture.md")).unwrap();
+    let row = |module: &str| {
+        let folder = module.split("::").next().unwrap_or_default();
+        rows.find(&format!("`crates/manager/src/{folder}/`"))
+    };
+    let (mut arrows, mut up) = (0, Vec::new());
+    for (module, others) in imports(&root.join("crates/manager/src")) {
+        for other in others {
+            if let (Some(from), Some(to)) = (row(&module), row(&other)) {
+                arrows += 1;
+                if from > to {
+                    up.push(format!("{module} -> {other}"));
+                }
+            }
+        }
+    }
+    assert!(arrows > 100 && up.is_empty(), "{arrows} imports: {up:?}");
 }
 
 /// The names of the test targets in a folder.

@@ -25,9 +25,10 @@ use crate::{
     webhook::{CONVERT, Call, GroupVersionKind, Registered, Task, Turns, Webhooks},
 };
 pub use crate::{
-    controller::{timer::Timer as Clock, worker::ReconciledKind},
+    controller::worker::ReconciledKind,
     json_path::explain,
     simulated::{Simulation, now},
+    timer::Timer as Clock,
 };
 
 /// A manager whose requests go to `server`, which follows this clock, and which never kills its process.

@@ -113,14 +113,14 @@ mod migration;
 mod options;
 mod panics;
 mod parse;
+mod queue;
 mod request;
-mod run;
 mod secret;
 mod servers;
-mod shutdown;
 mod simulated;
 mod spawn;
 mod task;
+mod timer;
 mod user;
 pub mod webhook;
 mod writes;
@@ -131,7 +131,6 @@ pub use tracing_subscriber;
 
 pub use self::{
     cache::{
-        config::CacheConfig,
         index::IndexBy,
         object::{Cached, Object, Scope},
         reader::{List, Reader},
@@ -141,7 +140,6 @@ pub use self::{
         context::Context,
         events::EventAbout,
         predicate,
-        registration::Controller,
         retry::{retry_after, terminal, waiting},
         state::with,
         trigger::Trigger,
@@ -151,7 +149,7 @@ pub use self::{
     key::Key,
     layer::init_tracing,
     logs::{LogFormat, exit},
-    manager::Manager,
+    manager::{Manager, cache::CacheConfig, controller::Controller},
     migration::settings::StorageMigration,
     options::{Address, Options, WebhookCertificate},
     secret::{SecretError, value_of},

@@ -1,5 +1,16 @@
 //! The manager, and the methods that register controllers, tasks and checks with it.
 
+pub(crate) mod cache;
+mod configured;
+pub(crate) mod controller;
+mod lead;
+pub(crate) mod parts;
+mod register;
+pub(crate) mod run;
+mod timing;
+mod webhook_server;
+mod webhooks;
+
 use std::{fmt, sync::Arc};
 
 use kube::{Client, Config};
@@ -7,7 +18,7 @@ use kube::{Client, Config};
 use crate::{
     cache::{caches::Caches, reader::Reader, report::Reporter},
     connect::Clients,
-    controller::{timer::Timer, worker::AnyController},
+    controller::worker::AnyController,
     events::{Publisher, Recorder},
     leader::fence::Fence,
     logs,
@@ -17,6 +28,7 @@ use crate::{
     servers::{handlers::Handlers, probes::Health},
     simulated::random,
     task::{Running, Task},
+    timer::Timer,
     webhook::{Conversions, Webhooks},
     writes::takeover::Predecessors,
 };

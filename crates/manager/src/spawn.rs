@@ -4,9 +4,7 @@
 //! for each kind of each operator: a quarter of what the compiler does after a change of a type.
 
 use futures_util::future::BoxFuture;
-use tokio::task::{AbortHandle, JoinHandle, JoinSet};
-
-use crate::controller::{action::Action, outcome::Failure};
+use tokio::task::{AbortHandle, JoinSet};
 
 /// Runs the watch of a kind.
 pub(crate) fn watch(
@@ -19,13 +17,6 @@ pub(crate) fn watch(
 /// Runs the work on one object.
 pub(crate) fn work(under_way: &mut JoinSet<()>, work: BoxFuture<'static, ()>) {
     under_way.spawn(work);
-}
-
-/// Runs a function of the user.
-pub(crate) fn function(
-    function: BoxFuture<'static, Result<Action, Failure>>,
-) -> JoinHandle<Result<Action, Failure>> {
-    tokio::spawn(function)
 }
 
 /// Cancels a task when it is dropped.

@@ -3,7 +3,6 @@
 
 mod ahead;
 pub(crate) mod caches;
-pub(crate) mod config;
 mod course;
 mod fill;
 mod follow;
@@ -14,12 +13,10 @@ pub(crate) mod object;
 pub(crate) mod presence;
 mod progress;
 pub(crate) mod reader;
-mod reads;
 pub(crate) mod report;
 pub(crate) mod shape;
 mod state;
 pub(crate) mod store;
-mod streaming;
 pub(crate) mod stripped;
 mod trouble;
 mod written;

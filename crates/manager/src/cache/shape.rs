@@ -24,15 +24,15 @@ pub(super) type Transform<K> = Arc<dyn Fn(&mut K) + Send + Sync>;
 /// The shape of a cache: without configuration, all whole objects of the namespaces that the manager watches.
 pub(crate) struct Shape<K> {
     /// Whether `Manager::cache` has been called for this kind.
-    pub(super) configured: bool,
-    pub(super) labels: Selector,
+    pub(crate) configured: bool,
+    pub(crate) labels: Selector,
     /// As the API server reads it; empty for all objects.
-    pub(super) fields: String,
+    pub(crate) fields: String,
     /// Instead of those of the manager.
-    pub(super) namespaces: Option<Vec<String>>,
+    pub(crate) namespaces: Option<Vec<String>>,
     /// Instead of [`PAGE`].
-    pub(super) page_size: Option<u32>,
-    pub(super) transform: Option<Transform<K>>,
+    pub(crate) page_size: Option<u32>,
+    pub(crate) transform: Option<Transform<K>>,
 }
 
 impl<K> Default for Shape<K> {

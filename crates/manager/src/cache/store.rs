@@ -21,7 +21,6 @@ use crate::{
         progress::Progress,
         shape::Shape,
         state::{Lost, Selection, State},
-        streaming,
         written::Withdrawn,
     },
     key::Key,
@@ -67,7 +66,7 @@ impl<K: Cached> Cache<K> {
             handlers: RwLock::default(),
             shape: RwLock::default(),
             presence: Presence::default(),
-            streamed: AtomicBool::new(streaming::is_on()),
+            streamed: AtomicBool::new(streams_lists()),
             progress: Progress::new(),
         }
     }
@@ -79,7 +78,7 @@ impl<K: Cached> Cache<K> {
     }
 
     /// Changes its shape, which has an effect until the watch starts.
-    pub(super) fn configure(&self, change: impl FnOnce(&mut Shape<K>)) {
+    pub(crate) fn configure(&self, change: impl FnOnce(&mut Shape<K>)) {
         let mut shape = self.shape.write().unwrap_or_else(PoisonError::into_inner);
         change(Arc::make_mut(&mut shape));
     }
@@ -333,6 +332,19 @@ fn is_gone(meta: &ObjectMeta) -> bool {
     meta.deletion_timestamp.is_some()
         && meta.deletion_grace_period_seconds == Some(0)
         && meta.finalizers.as_deref().unwrap_or_default().is_empty()
+}
+
+/// The switch of this feature in client-go, which reads its features from the environment.
+const SWITCH: &str = "KUBE_FEATURE_WatchListClient";
+
+/// Whether lists are streamed, which is the default.
+fn streams_lists() -> bool {
+    !is_off(std::env::var(SWITCH).unwrap_or_default().trim())
+}
+
+/// Whether the switch has this value, in any form that Go accepts for `false`.
+fn is_off(value: &str) -> bool {
+    ["0", "f", "F", "false", "False", "FALSE"].contains(&value)
 }
 
 #[cfg(test)]

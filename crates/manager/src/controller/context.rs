@@ -15,14 +15,14 @@ use crate::{
         reader::List,
         stripped::Stripped,
     },
-    controller::{
+    controller::{outcome::Failure, retry::Retry},
+    key::Key,
+    writes::{
+        child::controller_uid,
         core::Core,
         draft::{Draft, FAILED, Wanted},
-        outcome::Failure,
-        retry::Retry,
+        gone::found,
     },
-    key::Key,
-    writes::{child::controller_uid, gone::found},
 };
 
 /// One reconcile: its object, and the methods to act on it. Cheap to clone.
@@ -188,6 +188,15 @@ impl<K: Object> Context<K> {
     /// ```
     pub fn list<C: Cached>(&self) -> List<'_, C> {
         self.core.reader.list()
+    }
+
+    /// Whether the API server serves the kind `C`, for a kind that may be missing: see
+    /// [`WatchedKind::optional`](crate::WatchedKind::optional). It is `true` once all its objects have been listed.
+    ///
+    /// # Errors
+    /// When the controller was registered without this kind; the error names the line to add.
+    pub fn is_installed<C: Cached>(&self) -> anyhow::Result<bool> {
+        self.core.reader.is_installed::<C>()
     }
 
     /// The cached children of the object, sorted by key: the objects of a kind whose controller owner is this object.

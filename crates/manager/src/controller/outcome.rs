@@ -8,6 +8,7 @@ use crate::{
         retry::{self, Retry},
     },
     error::chain,
+    metrics::ControllerMetrics,
 };
 
 /// The outcome of a reconcile that did not fail.
@@ -98,3 +99,28 @@ impl fmt::Display for Failure {
 }
 
 impl std::error::Error for Failure {}
+
+/// Counts a reconcile that has ended.
+pub(crate) fn count(metrics: &ControllerMetrics, done: &Result<Done, Failure>, took: Duration) {
+    metrics.seconds.observe(took.as_secs_f64());
+    match done {
+        Ok(done) => match done.next() {
+            Next::After(Duration::ZERO) => metrics.requeue.inc(),
+            Next::After(_) | Next::At(_) => metrics.requeue_after.inc(),
+            Next::Change => metrics.success.inc(),
+        },
+        Err(failure) if failure.waits().is_some() => metrics.requeue_after.inc(),
+        Err(failure) => {
+            match failure {
+                Failure::Error(_) => {}
+                Failure::Panic(_) => drop(metrics.panics.inc()),
+                Failure::Timeout(_) => drop(metrics.timeouts.inc()),
+            }
+            if failure.retry() == Retry::Never {
+                metrics.terminal_errors.inc();
+            }
+            metrics.errors.inc();
+            metrics.error.inc()
+        }
+    };
+}

@@ -6,7 +6,10 @@ use std::{
 };
 
 use futures_util::future::BoxFuture;
-use tokio::{task::JoinError, time::timeout};
+use tokio::{
+    task::{JoinError, JoinHandle},
+    time::timeout,
+};
 use tracing::Instrument;
 
 use crate::{
@@ -14,15 +17,14 @@ use crate::{
     controller::{
         action::Action,
         context::Context,
-        core::Core,
-        outcome::{Done, Failure},
+        outcome::{self, Done, Failure},
         retry::Retry,
     },
     key::Key,
     leader::fence::Refused,
     panics::{self, unwound},
     spawn::{self, AbortOnDrop},
-    writes::{finalizer, status},
+    writes::{core::Core, finalizer, status},
 };
 
 /// How long a cancelled reconcile may take to end before the process counts as unhealthy.
@@ -53,7 +55,7 @@ impl<K: Object> Reconciler<K> {
         let done = unwound(self.step(key, object)).await;
         let done = done.unwrap_or_else(|message| Err(Failure::Panic(message)));
         drop(active);
-        core.metrics.ended(&done, started.elapsed());
+        outcome::count(&core.metrics, &done, started.elapsed());
         done
     }
 
@@ -166,7 +168,7 @@ async fn guarded<K: Object>(
         // The call itself is user code as well, and so is its error: they belong in the task.
         function(object, cx).await.map_err(Failure::from)
     };
-    let mut task = spawn::function(Box::pin(future.in_current_span()));
+    let mut task = started(Box::pin(future.in_current_span()));
     let _abort = AbortOnDrop(task.abort_handle());
     match core.timer.timeout(core.timeout, &mut task).await {
         Some(Ok(result)) => result,
@@ -181,6 +183,13 @@ async fn guarded<K: Object>(
             Err(Failure::Timeout(core.timeout))
         }
     }
+}
+
+/// Runs a function of the user. Not generic, like the functions of [`spawn`](crate::spawn).
+fn started(
+    function: BoxFuture<'static, Result<Action, Failure>>,
+) -> JoinHandle<Result<Action, Failure>> {
+    tokio::spawn(function)
 }
 
 fn panicked(error: JoinError) -> String {

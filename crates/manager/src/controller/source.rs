@@ -12,35 +12,13 @@ use crate::{
         reader::Reader,
         store::{Cache, Change},
     },
-    controller::{
-        predicate::Filter,
-        queue::{Priority, Queue},
-    },
+    controller::predicate::Filter,
     error::chain,
     key::Key,
     panics::caught,
+    queue::{Priority, Queue},
     writes::{applied::Applied, own::OwnWrites},
 };
-
-/// A kind that a controller needs, to trigger reconciles or only to read.
-pub(crate) struct Source {
-    pub(crate) kind: String,
-    /// Waits until its cache has synced.
-    pub(crate) synced: Box<dyn Fn() -> BoxFuture<'static, ()> + Send + Sync>,
-}
-
-impl Source {
-    pub(crate) fn new<M: Cached>(cache: Arc<Cache<M>>) -> Self {
-        let synced = move || {
-            let cache = cache.clone();
-            Box::pin(async move { cache.synced().await }) as _
-        };
-        Self {
-            kind: M::kind(&()).into_owned(),
-            synced: Box::new(synced),
-        }
-    }
-}
 
 /// Receives every change in a cache, and whether it passed the predicates.
 type Handler<M> = Box<dyn Fn(&Change<'_, M>, bool) + Send + Sync>;

@@ -7,8 +7,8 @@ use std::{
 
 use crate::{
     cache::{object::Object, store::Cache},
-    controller::queue::Queue,
     key::Key,
+    queue::Queue,
 };
 
 /// Triggers reconciles from any task, for the controllers that it was passed to with

@@ -7,8 +7,8 @@ use crate::controller::predicate::Filter;
 /// A kind that a controller owns or watches, in the function for [`Controller::owns_with`](crate::Controller::owns_with) and the like.
 #[must_use = "return it from the function that configures the kind"]
 pub struct WatchedKind<C> {
-    pub(super) filter: Filter<C>,
-    pub(super) is_optional: bool,
+    pub(crate) filter: Filter<C>,
+    pub(crate) is_optional: bool,
 }
 
 impl<C> fmt::Debug for WatchedKind<C> {
@@ -20,7 +20,7 @@ impl<C> fmt::Debug for WatchedKind<C> {
 }
 
 impl<C> WatchedKind<C> {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             filter: Filter::default(),
             is_optional: false,

@@ -12,16 +12,16 @@ use crate::{
     cache::object::{Object, Scope, namespaced},
     controller::{
         action::{Action, Next},
-        core::Core,
         outcome::{Done, Failure},
-        queue::Queue,
         reconcile::Reconciler,
         retry::Retry,
     },
     key::Key,
     logs::SPANS,
+    queue::Queue,
     simulated::random,
     spawn,
+    writes::core::Core,
 };
 
 /// The kind that a controller reconciles.

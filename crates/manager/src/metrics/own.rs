@@ -47,7 +47,7 @@ struct OwnMetric {
 }
 
 impl OwnMetrics {
-    pub(super) fn register(
+    pub(crate) fn register(
         &self,
         name: &str,
         help: &str,

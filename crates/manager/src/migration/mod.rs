@@ -7,7 +7,6 @@
 
 mod definition;
 mod delegate;
-mod registration;
 mod rewrite;
 pub(crate) mod run;
 pub(crate) mod settings;

@@ -24,7 +24,7 @@ pub struct StorageMigration {
 
 impl StorageMigration {
     /// The default settings for `K`.
-    pub(super) fn of<K: Cached>() -> Self {
+    pub(crate) fn of<K: Cached>() -> Self {
         Self {
             resource: ApiResource::erase::<K>(&()),
             namespaced: namespaced::<K>(),

@@ -3,7 +3,6 @@
 pub(crate) mod access_reviews;
 pub(crate) mod body;
 pub(crate) mod check;
-mod checks;
 pub(crate) mod client_ca;
 pub(crate) mod connections;
 pub(crate) mod handlers;
@@ -12,6 +11,5 @@ pub(crate) mod metrics_server;
 pub(crate) mod probe_server;
 pub(crate) mod probes;
 pub(crate) mod room;
-mod serve;
 pub(crate) mod stall_detector;
 pub(crate) mod tls;

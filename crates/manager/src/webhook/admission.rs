@@ -7,10 +7,9 @@ use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
 use super::{
-    panic_handler::guarded,
     patch::changes,
     read::{self, Review, Unreadable},
-    rejection::Rejection,
+    rejection::{Rejection, guarded},
     reply::{Allowed, reply, unread},
     request::{Operation, Request},
     review::{GroupVersionKind, Question},
@@ -25,7 +24,7 @@ use crate::{
 };
 
 /// A webhook that answers with the changes of `defaulter`.
-pub(super) fn defaulting<K: Object>(defaulter: impl Defaulter<K>, reader: Reader) -> Webhook {
+pub(crate) fn defaulting<K: Object>(defaulter: impl Defaulter<K>, reader: Reader) -> Webhook {
     let defaulter = Arc::new(defaulter);
     Arc::new(move |call| {
         let (defaulter, reader) = (defaulter.clone(), reader.clone());
@@ -41,7 +40,7 @@ pub(super) fn defaulting<K: Object>(defaulter: impl Defaulter<K>, reader: Reader
 }
 
 /// A webhook that answers with the verdict of `validator`.
-pub(super) fn validating<K: Object>(validator: impl Validator<K>, reader: Reader) -> Webhook {
+pub(crate) fn validating<K: Object>(validator: impl Validator<K>, reader: Reader) -> Webhook {
     let validator = Arc::new(validator);
     Arc::new(move |call| {
         let (validator, reads) = (validator.clone(), (call.client.clone(), reader.clone()));

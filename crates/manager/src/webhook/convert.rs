@@ -39,7 +39,7 @@ struct Question<'a> {
 }
 
 /// A webhook that returns all objects of a review, in order and in the requested version, or none.
-pub(super) fn converting(conversions: Conversions) -> Webhook {
+pub(crate) fn converting(conversions: Conversions) -> Webhook {
     let conversions = Arc::new(conversions);
     Arc::new(move |call| {
         let conversions = conversions.clone();

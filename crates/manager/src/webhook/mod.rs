@@ -41,21 +41,18 @@
 //! `/validate-crew-example-com-v1-captain`. If a webhook panics, the request is rejected. If it does not answer in
 //! time, the answer is HTTP 504, and `failurePolicy` decides.
 
-mod admission;
-mod convert;
+pub(crate) mod admission;
+pub(crate) mod convert;
 mod copy;
 mod field;
-mod panic_handler;
 pub(crate) mod patch;
-mod raw;
+pub(crate) mod raw;
 mod read;
-mod register;
 mod rejection;
 mod reply;
 mod request;
 mod review;
 mod serve;
-mod start;
 mod text;
 mod traits;
 mod turn;
@@ -73,7 +70,7 @@ pub use self::{
 };
 pub(crate) use self::{
     review::GroupVersionKind,
-    serve::{CONVERT, Call, Registered, Task, Webhooks, handler},
+    serve::{CONVERT, Call, Callers, Registered, Task, Webhook, Webhooks, handler},
     turn::Turns,
     versions::Conversions,
 };

@@ -10,8 +10,7 @@ use serde::{Deserialize, de::IgnoredAny};
 use serde_json::Value;
 
 use super::{
-    panic_handler::guarded,
-    rejection::Rejection,
+    rejection::{Rejection, guarded},
     reply::{Allowed, reply, unread},
     review::{Question, from_body},
     serve::Webhook,
@@ -141,7 +140,7 @@ fn read(body: &[u8], most: usize) -> Result<Read, Error> {
 }
 
 /// A webhook that answers with the verdict of `review`.
-pub(super) fn reviewing<F, R>(review: F) -> Webhook
+pub(crate) fn reviewing<F, R>(review: F) -> Webhook
 where
     F: Fn(AdmissionRequest) -> R + Send + Sync + 'static,
     R: Future<Output = Result<Allowed, Rejection>> + Send + 'static,

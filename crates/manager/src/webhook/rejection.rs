@@ -5,7 +5,7 @@ use std::fmt::Display;
 use serde_json::{Value, json};
 
 use super::field::{FieldError, FieldErrors};
-use crate::error::chain;
+use crate::{error::chain, panics::unwound};
 
 /// The reason why a webhook rejects a request.
 ///
@@ -119,6 +119,14 @@ impl From<FieldError> for Rejection {
     fn from(error: FieldError) -> Self {
         Self(Why::Fields(FieldErrors(vec![error])))
     }
+}
+
+/// Runs a webhook and turns a panic into a rejection. The values that it was changing are dropped.
+pub(super) async fn guarded<T>(
+    webhook: impl Future<Output = Result<T, Rejection>>,
+) -> Result<T, Rejection> {
+    let result = unwound(webhook).await;
+    result.unwrap_or_else(|message| Err(Rejection::panicked(&message)))
 }
 
 #[cfg(test)]

@@ -14,8 +14,8 @@ use crate::{
         object::{Object, api},
         stripped::Stripped,
     },
-    controller::core::Core,
     key::Key,
+    writes::core::Core,
     writes::{
         child::ensure_child,
         gone::{is_doubtful, read_again},

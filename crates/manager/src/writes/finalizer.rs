@@ -11,12 +11,12 @@ use crate::{
         object::{Object, api, version},
         stripped::Stripped,
     },
-    controller::core::Core,
     key::Key,
     writes::{
+        core::Core,
+        create::replace,
         gone::{changed_since, meta, read_again},
         kind::KindData,
-        replace::replace,
         tries::Tries,
     },
 };

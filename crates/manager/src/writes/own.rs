@@ -11,8 +11,8 @@ use crate::{
         object::{Cached, later, version},
         store::Change,
     },
-    controller::queue::{Priority, Queue},
     key::Key,
+    queue::{Priority, Queue},
 };
 
 /// The recent writes of a controller to the objects that it reconciles.
@@ -173,7 +173,7 @@ mod tests {
     use tokio::time::timeout;
 
     use super::*;
-    use crate::{controller::timer::Timer, metrics::QueueMetrics};
+    use crate::{metrics::QueueMetrics, timer::Timer};
 
     const KEY: &str = "ns/object";
 

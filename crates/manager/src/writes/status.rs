@@ -11,11 +11,12 @@ use crate::{
         object::{Object, api, version},
         stripped::Stripped,
     },
-    controller::{core::Core, draft::Wanted},
     key::Key,
     writes::{
         carried::carried,
+        core::Core,
         difference::{Difference, difference},
+        draft::Wanted,
         gone::{changed_since, is_not_found, meta, read_again},
         kind::KindData,
         tries::Tries,

@@ -10,8 +10,8 @@ use serde_json::Value;
 
 use crate::{
     cache::{object::Object, stripped::Stripped},
-    controller::core::Core,
     key::Key,
+    writes::core::Core,
     writes::{child::ensure_child, gone::found},
 };
 

@@ -11,14 +11,14 @@ use crate::{
         object::{Object, api, version},
         stripped::Stripped,
     },
-    controller::core::Core,
     key::Key,
     writes::{
         carried::carried,
+        core::Core,
+        create::replace,
         difference::{Difference, difference},
         gone::{changed_since, read_again},
         kind::KindData,
-        replace::replace,
         tries::Tries,
     },
 };

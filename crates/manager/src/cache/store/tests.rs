@@ -216,3 +216,11 @@ fn the_lists_of_a_thousand_namespaces_take_about_as_long_as_one_of_all() {
     // About twice, and fifty times if each list looked at all objects.
     assert!(many < one * 10, "{many:?} instead of {one:?}");
 }
+
+#[test]
+fn only_false_switches_streamed_lists_off() {
+    assert_eq!(
+        ["false", "0", "", "true", "1", "no"].map(is_off),
+        [true, true, false, false, false, false]
+    );
+}

@@ -2,16 +2,14 @@
 
 use std::fmt::Display;
 
-use super::{
-    admission, convert,
-    raw::{self, AdmissionRequest},
-    rejection::Rejection,
-    reply::Allowed,
-    review::GroupVersionKind,
-    serve::{CONVERT, Registered, Task, Webhook},
-    traits::{Defaulter, Validator},
+use crate::{
+    cache::object::Object,
+    manager::Manager,
+    webhook::{
+        AdmissionRequest, Allowed, CONVERT, Defaulter, GroupVersionKind, Registered, Rejection,
+        Task, Validator, Webhook, admission, convert, raw,
+    },
 };
-use crate::{cache::object::Object, manager::Manager};
 
 impl Manager {
     /// Serves a defaulter of `K` at `/mutate-<group>-<version>-<kind>`, with `-` for `.`, the path in its marker.

@@ -12,7 +12,7 @@ use std::{
 use k8s_openapi::jiff::Timestamp;
 use tokio::sync::Notify;
 
-use crate::{controller::timer::Timer, key::Key};
+use crate::{key::Key, timer::Timer};
 
 /// How often the clock is looked at, and so how late a reconcile may be after the clock was set.
 const CHECK: Duration = Duration::from_secs(5);

@@ -4,7 +4,7 @@ use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use tokio::time::Instant;
 
-use crate::{controller::queue::lane::namespace, key::Key};
+use crate::{key::Key, queue::lane::namespace};
 
 /// How long one namespace may hold all workers, without one of them beginning or ending, before a key of another
 /// namespace gets one more worker.

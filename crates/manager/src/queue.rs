@@ -12,10 +12,10 @@
 //!
 //! Source: `k8s.io/client-go/util/workqueue`, `queue.go`, `delaying_queue.go`, `default_rate_limiters.go`.
 
+pub(crate) mod appointments;
 mod delays;
 mod lane;
 mod lanes;
-mod priority;
 mod workers;
 
 use std::{
@@ -26,13 +26,13 @@ use std::{
 
 use tokio::{sync::Notify, time::Instant};
 
-pub(crate) use self::priority::Priority;
+pub(crate) use self::lanes::Priority;
 use self::{
     delays::Delays,
     lanes::Lanes,
     workers::{Admits, Workers},
 };
-use crate::{controller::timer::Timer, key::Key, metrics::QueueMetrics};
+use crate::{key::Key, metrics::QueueMetrics, timer::Timer};
 
 /// The keys that a controller has yet to process.
 #[derive(Debug)]

@@ -2,6 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
+use futures_util::future::BoxFuture;
 use kube::Client;
 
 use crate::{
@@ -11,12 +12,13 @@ use crate::{
         reader::Reader,
         store::Cache,
     },
-    controller::{appointments::Appointments, queue::Queue, source::Source, timer::Timer},
     events::Recorder,
     key::Key,
     leader::fence::Fence,
     metrics::ControllerMetrics,
+    queue::{Queue, appointments::Appointments},
     servers::probes::Health,
+    timer::Timer,
     writes::{applied::Applied, condition::Accessor, own::OwnWrites, takeover::Predecessors},
 };
 
@@ -83,6 +85,26 @@ impl<K: Object> Core<K> {
     pub(crate) async fn synced(&self) {
         for source in &self.sources {
             (source.synced)().await;
+        }
+    }
+}
+
+/// A kind that a controller needs, to trigger reconciles or only to read.
+pub(crate) struct Source {
+    pub(crate) kind: String,
+    /// Waits until its cache has synced.
+    pub(crate) synced: Box<dyn Fn() -> BoxFuture<'static, ()> + Send + Sync>,
+}
+
+impl Source {
+    pub(crate) fn new<M: Cached>(cache: Arc<Cache<M>>) -> Self {
+        let synced = move || {
+            let cache = cache.clone();
+            Box::pin(async move { cache.synced().await }) as _
+        };
+        Self {
+            kind: M::kind(&()).into_owned(),
+            synced: Box::new(synced),
         }
     }
 }

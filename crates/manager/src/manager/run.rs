@@ -1,13 +1,12 @@
 //! Starts everything that was registered with a manager, and shuts it down in order.
 
-mod lead;
-
 use std::{sync::Arc, time::Duration};
 
 use futures_util::{FutureExt as _, future::BoxFuture};
 use rustls::ServerConfig;
 use tokio::{
     net::TcpListener,
+    signal::unix::{Signal, SignalKind, signal},
     sync::watch,
     task::{JoinError, JoinSet},
     time::{sleep, timeout},
@@ -29,7 +28,6 @@ use crate::{
         probes::Health,
         tls,
     },
-    shutdown,
     task::Running,
 };
 
@@ -57,7 +55,7 @@ impl Manager {
         // Not in `run_until`: the test runner captures the panic message of a test.
         logs::log_panics();
         let stop = CancellationToken::new();
-        shutdown::on_signal(stop.clone())?;
+        on_signal(stop.clone())?;
         self.run_watched(stop).await
     }
 
@@ -229,7 +227,11 @@ impl Manager {
 
     /// Runs controllers, leading tasks and caches, unless these are `warm`, until `stop`. Then waits for the work in
     /// progress.
-    async fn work(&mut self, stop: CancellationToken, warm: Option<Watches>) -> anyhow::Result<()> {
+    pub(super) async fn work(
+        &mut self,
+        stop: CancellationToken,
+        warm: Option<Watches>,
+    ) -> anyhow::Result<()> {
         let client = self.clients.leading.clone();
         self.controllers.iter().for_each(|one| one.lead());
         self.caches.report(&self.reporter());
@@ -265,7 +267,7 @@ impl Manager {
         Ok(())
     }
 
-    fn fill_caches(&self) -> Watches {
+    pub(super) fn fill_caches(&self) -> Watches {
         let (client, namespaces) = (&self.clients.leading, self.options.namespaces());
         let caches = self.controllers_caches();
         caches.start(client, &namespaces, &self.reporter())
@@ -365,4 +367,27 @@ async fn all(tasks: &mut Tasks) -> anyhow::Result<()> {
 
 fn flatten(ended: Result<anyhow::Result<()>, JoinError>) -> anyhow::Result<()> {
     ended.unwrap_or_else(|error| Err(anyhow::anyhow!("a task panicked: {error}")))
+}
+
+/// Cancels `stop` on SIGTERM or SIGINT; a second signal ends the process at once.
+fn on_signal(stop: CancellationToken) -> anyhow::Result<()> {
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    tokio::spawn(async move {
+        let signal = next_signal(&mut terminate, &mut interrupt).await;
+        tracing::info!(signal, "shutting down");
+        stop.cancel();
+        let signal = next_signal(&mut terminate, &mut interrupt).await;
+        tracing::warn!(signal, "ending at once");
+        // A user who sends a second signal does not want to wait any longer.
+        std::process::exit(1);
+    });
+    Ok(())
+}
+
+async fn next_signal(terminate: &mut Signal, interrupt: &mut Signal) -> &'static str {
+    tokio::select! {
+        _ = terminate.recv() => "SIGTERM",
+        _ = interrupt.recv() => "SIGINT",
+    }
 }

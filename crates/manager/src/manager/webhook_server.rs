@@ -24,20 +24,16 @@ use rustls::ServerConfig;
 use tokio::{sync::watch, task::JoinSet, time::sleep};
 use tokio_util::sync::CancellationToken;
 
-use super::{
-    handler,
-    serve::{Callers, Task},
-};
 use crate::{
     certificates::Rotator,
-    manager::Manager,
+    manager::{Manager, run::Tasks},
     options::WebhookCertificate,
-    run::Tasks,
     servers::{
         client_ca::ClientCa,
         http::{self, Server},
         tls,
     },
+    webhook::{Callers, Task, handler},
 };
 
 /// How long a connection may be idle: longer than the API server keeps an idle one (90 s), so that no connection is

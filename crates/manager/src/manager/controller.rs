@@ -13,21 +13,20 @@ use crate::{
     },
     controller::{
         action::Action,
-        appointments::Appointments,
         context::Context,
-        core::Core,
-        names,
-        parts::Parts,
         predicate::Filter,
-        queue::Queue,
         reconcile::{Function, Reconciler},
         source,
         trigger::Trigger,
     },
     key::Key,
-    manager::Manager,
-    writes::{condition::Accessor, own::OwnWrites},
+    manager::{Manager, parts::Parts},
+    queue::{Queue, appointments::Appointments},
+    writes::{condition::Accessor, core::Core, own::OwnWrites},
 };
+
+/// The longest field manager that the API server accepts, in bytes.
+const LONGEST_FIELD_MANAGER: usize = 128;
 
 impl Manager {
     /// Registers a controller of `K` under a unique name. End it with `.reconcile(…)`.
@@ -270,7 +269,7 @@ impl<'a, K: Object> Controller<'a, K> {
         }
         let manager = parts.manager;
         let field_manager = format!("{}/{}", manager.id, parts.name);
-        if let Err(error) = names::check(manager, &parts.name, &field_manager, parts.concurrency) {
+        if let Err(error) = check(manager, &parts.name, &field_manager, parts.concurrency) {
             manager.mistakes.push(error);
         }
         parts.queue.set_workers(parts.concurrency);
@@ -313,4 +312,33 @@ where
     R: Future<Output = anyhow::Result<Action>> + Send + 'static,
 {
     Arc::new(move |object, cx| Box::pin(function(object, cx)))
+}
+
+/// Reports mistakes in the registration of a controller.
+fn check(
+    manager: &Manager,
+    name: &str,
+    field_manager: &str,
+    concurrency: usize,
+) -> Result<(), String> {
+    if name.is_empty() || manager.controllers.iter().any(|other| other.name() == name) {
+        return Err(format!(
+            "there are two controllers `{name}`, or one without a name\n\
+             help: each needs a name of its own, as metrics and field managers carry it"
+        ));
+    }
+    if field_manager.len() > LONGEST_FIELD_MANAGER {
+        return Err(format!(
+            "`{field_manager}` is too long for a field manager: {} bytes, {LONGEST_FIELD_MANAGER} at most\n\
+             help: give controller `{name}` a shorter name",
+            field_manager.len()
+        ));
+    }
+    if concurrency == 0 {
+        return Err(format!(
+            "controller `{name}` may reconcile nothing: `max_concurrent_reconciles` is 0\n\
+             help: let it be 1 or more"
+        ));
+    }
+    Ok(())
 }

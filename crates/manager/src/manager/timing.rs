@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::{cache::object::Object, controller::registration::Controller};
+use crate::{cache::object::Object, manager::controller::Controller};
 
 impl<K: Object> Controller<'_, K> {
     /// Reconciles at most this many objects at once, instead of `--max-concurrent-reconciles`. If it is 2 or more, and the

@@ -5,19 +5,20 @@ use std::{sync::Arc, time::Duration};
 use crate::{
     cache::{
         object::{Cached, Object},
+        presence::Handler,
         reader::Reader,
         store::Cache,
     },
     controller::{
         predicate::Filter,
-        queue::Queue,
         reconcile::Function,
-        source::{self, Hook, Source},
+        source::{self, Hook},
         watched::WatchedKind,
     },
     key::Key,
     manager::Manager,
-    writes::{applied::Applied, condition::Accessor, own::OwnWrites},
+    queue::Queue,
+    writes::{applied::Applied, condition::Accessor, core::Source, own::OwnWrites},
 };
 
 /// The controller as registered so far.
@@ -89,5 +90,16 @@ impl<K: Object> Parts<'_, K> {
             self.reader.caches.add(cache.clone());
             self.sources.push(Source::new(cache.clone()));
         }
+    }
+
+    /// Enqueues all objects of the controller, whenever a kind is installed or removed.
+    pub(super) fn enqueues_all(&self) -> Handler {
+        // A cache holds its handlers, so a handler must not keep the cache alive.
+        let (cache, queue) = (Arc::downgrade(&self.cache), self.queue.clone());
+        Box::new(move || {
+            if let Some(cache) = cache.upgrade() {
+                queue.add_all(cache.keys());
+            }
+        })
     }
 }

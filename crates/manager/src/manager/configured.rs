@@ -7,8 +7,9 @@ use crate::{
         object::{Cached, Object},
         reader::Reader,
     },
-    controller::{registration::Controller, watched::WatchedKind},
+    controller::watched::WatchedKind,
     key::Key,
+    manager::controller::Controller,
 };
 
 impl<K: Object> Controller<'_, K> {
@@ -73,6 +74,17 @@ impl<K: Object> Controller<'_, K> {
         let cache = self.parts.manager.caches.of::<C>();
         self.parts.need(&cache);
         cache.presence.set_optional(self.parts.enqueues_all());
+        self
+    }
+
+    /// Lets the controller's own kind be missing, as [`WatchedKind::optional`](crate::WatchedKind::optional) lets
+    /// another: the operator starts without it, and the controller reconciles its objects once its CRD is installed.
+    pub fn optional(mut self) -> Self {
+        let parts = &mut self.parts;
+        if !parts.is_optional {
+            parts.is_optional = true;
+            parts.cache.presence.set_optional(parts.enqueues_all());
+        }
         self
     }
 }
