@@ -23,7 +23,7 @@ use crate::{
     key::Key,
     leader::fence::Refused,
     panics::{self, unwound},
-    spawn::{self, AbortOnDrop},
+    spawn::AbortOnDrop,
     writes::{core::Core, finalizer, status},
 };
 

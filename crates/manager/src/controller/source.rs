@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use futures_util::future::BoxFuture;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Resource;
 

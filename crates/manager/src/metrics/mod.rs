@@ -11,7 +11,6 @@ mod webhooks;
 use std::{
     fmt,
     sync::{Arc, OnceLock, atomic::AtomicU64},
-    time::Duration,
 };
 
 use prometheus_client::{
