@@ -121,7 +121,6 @@ mod simulated;
 mod spawn;
 mod task;
 mod timer;
-mod user;
 pub mod webhook;
 mod writes;
 
@@ -153,8 +152,8 @@ pub use self::{
     migration::settings::StorageMigration,
     options::{Address, Options, WebhookCertificate},
     secret::{SecretError, value_of},
+    servers::access_reviews::User,
     task::Running,
-    user::User,
     writes::{
         condition::{ConditionStatus, is_ready},
         error::WriteError,

@@ -7,7 +7,6 @@ mod lead;
 pub(crate) mod parts;
 mod register;
 pub(crate) mod run;
-mod timing;
 mod webhook_server;
 mod webhooks;
 

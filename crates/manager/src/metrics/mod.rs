@@ -296,6 +296,8 @@ impl Drop for Active<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use hyper::StatusCode;
 
     use super::*;

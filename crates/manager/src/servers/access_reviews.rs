@@ -5,7 +5,7 @@
 //! take 10 seconds. There, a permission is cached for 5 minutes; here, no longer than the authentication of its token.
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeMap, HashMap},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -13,14 +13,14 @@ use std::{
 use hyper::{Method, StatusCode};
 use kube::Client;
 use ring::{digest, hmac, rand::SystemRandom};
-use serde::Deserialize as _;
+use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::{
     sync::Semaphore,
     time::{Instant, timeout},
 };
 
-use crate::{error::chain, request, user::User};
+use crate::{error::chain, request};
 
 /// How long the authentication of a token is cached, and how long a rejection is.
 const TOKEN: Duration = Duration::from_secs(60);
@@ -37,6 +37,24 @@ const AT_ONCE: usize = 10;
 
 /// How often to log that the API server does not answer.
 const COMPLAINT: Duration = Duration::from_secs(10);
+
+/// The user who sent a request, as `UserInfo` of `authentication.k8s.io/v1` describes it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[non_exhaustive]
+pub struct User {
+    /// The name, such as `system:serviceaccount:default:captains`.
+    #[serde(default)]
+    pub username: String,
+    /// Distinguishes this user from earlier or later ones of the same name; may be empty.
+    #[serde(default)]
+    pub uid: String,
+    /// The groups of the user.
+    #[serde(default)]
+    pub groups: Vec<String>,
+    /// Additional information from the authenticator.
+    #[serde(default)]
+    pub extra: BTreeMap<String, Vec<String>>,
+}
 
 /// A token, method and path, hashed with a secret key, so that no token is kept in memory.
 type Question = [u8; digest::SHA256_OUTPUT_LEN];

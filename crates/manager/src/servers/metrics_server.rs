@@ -7,12 +7,11 @@ use hyper::{Method, Response, StatusCode, header::AUTHORIZATION};
 use crate::{
     metrics::{MEDIA_TYPE, Metrics},
     servers::{
-        access_reviews::Reviews,
+        access_reviews::{Reviews, User},
         handlers::{self, Handlers},
         http::{Handler, Reply, Request},
         room::Room,
     },
-    user::User,
 };
 
 /// The path of the metrics.

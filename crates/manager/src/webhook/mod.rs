@@ -58,7 +58,7 @@ mod traits;
 mod turn;
 mod versions;
 
-pub use crate::user::User;
+pub use crate::servers::access_reviews::User;
 
 pub use self::{
     field::{FieldError, FieldErrors},

@@ -16,7 +16,7 @@ use super::{
     serve::Webhook,
     turn::LARGE,
 };
-use crate::{parse::Error, user::User};
+use crate::{parse::Error, servers::access_reviews::User};
 
 /// An admission request of any resource, subresource and operation, as the API server sends it.
 ///

@@ -6,7 +6,7 @@ use kube::Client;
 
 use crate::{
     cache::{object::Object, reader::Reader},
-    user::User,
+    servers::access_reviews::User,
 };
 
 use super::{rejection::Rejection, review::Question};

@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::{
     cache::object::Object,
     parse::{self, Error},
-    user::User,
+    servers::access_reviews::User,
 };
 
 /// The API version of the response, and of the request.
