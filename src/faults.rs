@@ -73,7 +73,13 @@ fn run(root: &Path) -> anyhow::Result<()> {
     let mut tree = Blueprint::default();
     tree.add(Source::Head, parts)?;
     let wanted = difference(&tree, &[(Source::Head, Presence::New)], false);
-    let mut changes = changes::resolve(root, &wanted, &records, &embedded::current()?.scaffolds)?;
+    let mut changes = changes::resolve(
+        root,
+        &wanted,
+        &[],
+        &records,
+        &embedded::current()?.scaffolds,
+    )?;
     for path in removed {
         let before = Some(std::fs::read(root.join(&path))?);
         let (verb, after) = (Verb::Remove, Vec::new());

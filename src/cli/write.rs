@@ -11,7 +11,7 @@ use kbr_host::diagnostic::nothing_written;
 use kbr_host::lines::Lines;
 use kbr_host::output;
 use kbr_scaffold::blueprint::{self, Blueprint, Edit, Presence, Source};
-use kbr_scaffold::changes::{self, Change, Records};
+use kbr_scaffold::changes::{self, Change, Outside, Records};
 use kbr_scaffold::commit::{self, Lock};
 use kbr_scaffold::contents;
 use kbr_scaffold::library;
@@ -40,17 +40,16 @@ pub struct Intent {
     files: Vec<(Source, Part)>,
     /// Changes of files that templates write.
     edits: Vec<Edit>,
+    /// Edits of files as they are on disk, by their paths.
+    outside: Vec<(String, Outside)>,
 }
 
 impl Intent {
     /// A command for the project itself.
     pub fn head(project: Project, presence: Presence) -> Self {
         Intent {
-            project,
             tables: vec![(Source::Head, presence)],
-            more: Vec::new(),
-            files: Vec::new(),
-            edits: Vec::new(),
+            ..Intent::tables(&project)
         }
     }
 
@@ -62,6 +61,7 @@ impl Intent {
             more: Vec::new(),
             files: Vec::new(),
             edits: Vec::new(),
+            outside: Vec::new(),
         }
     }
 
@@ -89,6 +89,11 @@ impl Intent {
     /// Changes files that templates write.
     pub fn edit(&mut self, edits: impl IntoIterator<Item = Edit>) {
         self.edits.extend(edits);
+    }
+
+    /// Edits a file as it is on disk, after what the templates add to it.
+    pub fn outside(&mut self, path: impl Into<String>, edit: Outside) {
+        self.outside.push((path.into(), edit));
     }
 
     /// The project with the tables that were added so far.
@@ -131,7 +136,8 @@ impl Intent {
             blueprint.edit(edit)?;
         }
         let wanted = blueprint::difference(&blueprint, &self.tables, force);
-        changes::resolve(root, &wanted, &self.records()?, &release.scaffolds)
+        let records = self.records()?;
+        changes::resolve(root, &wanted, &self.outside, &records, &release.scaffolds)
     }
 }
 

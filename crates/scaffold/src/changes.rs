@@ -1,11 +1,12 @@
 //! The difference of a command + the disk -> every change, or every conflict. Never writes.
 //!
-//! [`resolve`] adds files and lines, [`removal`] removes them.
+//! [`resolve`] adds files and lines, also those that no template has; [`removal`] removes them.
 
 mod additions;
 mod cargo_init;
 mod conflict;
 mod outcome;
+mod outside;
 mod place;
 mod references;
 pub mod removal;
@@ -21,6 +22,7 @@ use crate::scaffold::Scaffolds;
 use kbr_host::diagnostic::{Diagnostic, Problem};
 
 pub use additions::Records;
+pub use outside::Outside;
 pub use place::{Found, Locator, Place, is_legal, locate, real};
 
 /// What happens to one file; each planned file has exactly one of these, and is reported with it.
@@ -67,6 +69,16 @@ impl Change {
         self.before.as_deref() != self.result()
     }
 
+    /// The file at `path` as it is.
+    fn none(path: &str, before: Option<Vec<u8>>) -> Self {
+        Change {
+            path: path.to_owned(),
+            verb: Verb::Same,
+            after: before.clone().unwrap_or_default(),
+            before,
+        }
+    }
+
     /// The content afterwards; `None` if the file is removed.
     pub fn result(&self) -> Option<&[u8]> {
         (self.verb != Verb::Remove).then_some(&self.after)
@@ -89,18 +101,22 @@ pub fn try_read(locator: &Locator, path: &str) -> Result<Option<Vec<u8>>, Vec<Pr
     place::read(locator, path).map(|(_, content)| content)
 }
 
-/// Compares `wanted` and `records` with the disk; returns the changes sorted by path, PROJECT last. `root` may be missing. `scaffolds` tell where a
-/// missing marker belongs.
+/// Compares what a command wants with the disk; returns the changes sorted by path, PROJECT last. `root` may be missing. `scaffolds` tell
+/// where a missing marker belongs, and `outside` are edits by the path of the file.
 ///
 /// # Errors
 /// One error that lists every conflict and how to resolve it. Nothing was written.
 pub fn resolve(
     root: &Path,
     wanted: &[WantedFile],
+    outside: &[(String, Outside)],
     records: &Records,
     scaffolds: &Scaffolds,
 ) -> anyhow::Result<Vec<Change>> {
     let root = real(root).with_context(|| format!("cannot read `{}`", root.display()))?;
+    let mut files: BTreeMap<&str, Option<&WantedFile>> = BTreeMap::new();
+    files.extend(outside.iter().map(|(path, _)| (path.as_str(), None)));
+    files.extend(wanted.iter().map(|wanted| (wanted.path, Some(wanted))));
     let (mut changes, mut conflicts) = (Vec::new(), Vec::new());
     let mut places = BTreeMap::new();
     let locator = Locator::new(&root);
@@ -117,9 +133,17 @@ pub fn resolve(
                 Err(more) => conflicts.extend(more),
             }
         };
-    for wanted in wanted {
-        add(wanted.path, &|before| {
-            outcome::change(wanted, before, scaffolds)
+    for (path, wanted) in &files {
+        let edits = || outside.iter().filter(|(file, _)| file == path);
+        add(path, &|before| {
+            let change = match wanted {
+                Some(wanted) => outcome::change(wanted, before, scaffolds)?,
+                None => Change::none(path, before),
+            };
+            match edits().next() {
+                Some(_) => outside::edited(change, edits().map(|(_, edit)| edit)),
+                None => Ok(change),
+            }
         });
     }
     if !records.is_empty() {
@@ -128,6 +152,8 @@ pub fn resolve(
     if !conflicts.is_empty() {
         return Err(Diagnostic::conflicts(conflicts).into());
     }
+    // A file that no template has is only mentioned if it changes.
+    changes.retain(|it| it.writes() || !matches!(files.get(&*it.path), Some(None)));
     Ok(changes)
 }
 

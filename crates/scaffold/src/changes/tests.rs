@@ -80,7 +80,7 @@ fn resolved(root: &Path, ops: &[Op], run: Run) -> anyhow::Result<Vec<Change>> {
         &[(Source::Head, presence)],
         matches!(run, Run::Force),
     );
-    resolve(root, &wanted, &records, &checkout::current().scaffolds)
+    resolve(root, &wanted, &[], &records, &checkout::current().scaffolds)
 }
 
 /// A project with these files.

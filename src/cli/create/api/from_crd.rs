@@ -12,18 +12,33 @@ use anyhow::Context as _;
 use self::types_crate::TypesCrate;
 use super::args::Args;
 use super::controller;
+use crate::cli::create::existing::notes as crate_notes;
 use crate::cli::prompt;
-use crate::cli::write::{self, Intent, Plan, Planned, Session};
+use crate::cli::write::{self, Intent, Plan, Planned};
 use kbr_host::diagnostic::{Diagnostic, Problems};
 use kbr_host::lines::Lines;
 use kbr_host::{output, regular};
-use kbr_scaffold::changes::Change;
 use kbr_scaffold::existing::{self, Found, Wanted};
 use kbr_scaffold::imported::{self, Definition, Kept, Types};
 use kbr_scaffold::project::{Project, Table};
 use kbr_scaffold::resource::controller::Controller;
 use kbr_scaffold::resource::target::Target;
 use kbr_scaffold::resource::{ApiFlags, Resource};
+
+/// The definition, and where it goes.
+#[derive(Debug)]
+pub struct Import<'a> {
+    args: &'a Args,
+    definition: &'a Definition,
+    /// Of its versions.
+    types: Vec<Types>,
+    with_controller: bool,
+    project: &'a Project,
+    root: &'a Path,
+}
+
+/// What the command does, and what it says about it: notes, and what to do next.
+type Steps = (Intent, Lines, Lines);
 
 /// Plans the command for the definition at `path`; `-` is the standard input.
 ///
@@ -34,140 +49,130 @@ pub fn plan(args: &Args, path: &Path) -> anyhow::Result<Option<Plan>> {
     let kind = Some(args.of.kind.kind.as_str()).filter(|kind| !kind.is_empty());
     let definition = imported::read(&text(path)?, kind)?;
     let krate = args.of.external_crate.as_deref();
-    let types_crate = if args.external {
-        Some(TypesCrate::of(krate)?)
-    } else {
-        None
-    };
+    let types_crate = args.external.then(|| TypesCrate::of(krate)).transpose()?;
     let with_controller = with_controller(args)?;
     let (session, project) = write::open(args.write)?;
-    if let Some(krate) = &types_crate {
-        return external(krate, args, &definition, with_controller, session, &project).map(Some);
-    }
-    if krate.is_some() {
-        return elsewhere(args, &definition, with_controller, session, &project);
-    }
-    own(args, &definition, with_controller, session, &project).map(Some)
-}
-
-/// Plans the kind as one of the project's own.
-///
-/// # Errors
-/// As [`plan`].
-pub fn own(
-    args: &Args,
-    definition: &Definition,
-    with_controller: bool,
-    session: Session,
-    project: &Project,
-) -> anyhow::Result<Plan> {
-    let known = known(definition, project);
-    if !known.is_empty() {
-        return again::plan(definition, &known, session, project);
-    }
-    let apis = apis(definition, project)?;
-    let types = definition.types();
-    let mut intent = Intent::tables(project);
-    for api in &apis {
-        intent.add(Table::Api(api.clone()));
-        if let Some(types) = types.iter().find(|types| types.version == api.version) {
-            intent.add_file(api.path(), types.text.clone());
+    let import = Import::new(args, &definition, with_controller, &project, session.root());
+    let (intent, notes, next) = match (types_crate, krate) {
+        (Some(krate), _) => import.external(&krate)?,
+        (None, None) => import.own()?,
+        (None, Some(_)) if with_controller => import.elsewhere()?,
+        (None, Some(_)) => {
+            output::message("nothing to do: the crate has the types, and you chose no controller");
+            return Ok(None);
         }
-    }
-    let controller = match apis.first().filter(|_| with_controller) {
-        Some(stored) => Some(add_controller(
-            Target::own(stored),
-            args,
-            project,
-            &mut intent,
-        )?),
-        None => None,
     };
-    let notes = notes(definition, &types);
-    let source = again::source("api", definition, &session)?;
-    let mut plan = session.plan(&intent, notes, next_steps(&apis, controller.as_ref()))?;
-    plan.changes.extend(source);
-    Ok(plan)
-}
-
-/// Plans the types of a kind that another operator owns, and a controller for it.
-///
-/// # Errors
-/// As [`plan`].
-pub fn external(
-    krate: &TypesCrate,
-    args: &Args,
-    definition: &Definition,
-    with_controller: bool,
-    session: Session,
-    project: &Project,
-) -> anyhow::Result<Plan> {
-    let apis = versions(definition, project)?;
-    let (files, mut text) = external::files(krate, &apis, definition, &session, project)?;
-    let mut intent = Intent::tables(project);
-    let mut next = Lines::from("next:\n  make test\n");
-    if let Some(stored) = apis.first() {
-        let (target, added) = external::target(krate, stored, definition, &session, project)?;
-        let flags = format!(
-            "--external-crate {} --external-type {}",
-            target.external_crate, target.type_path
-        );
-        text.add(format_args!(
-            "note: for webhooks and other controllers: {flags}"
-        ));
-        if with_controller {
-            let controller = add_controller(target, args, project, &mut intent)?;
-            next = edit(&controller);
-            text += &external::notes(added.as_ref());
-        }
-    }
-    text += &notes(definition, &definition.types());
-    let mut plan = session.plan(&intent, text, next)?;
-    plan.changes = joined(plan.changes, files, krate);
-    Ok(plan)
-}
-
-/// Plans a controller for a kind of which another crate has the types: the definition says its names and its scope.
-fn elsewhere(
-    args: &Args,
-    definition: &Definition,
-    with_controller: bool,
-    session: Session,
-    project: &Project,
-) -> anyhow::Result<Option<Plan>> {
-    if !with_controller {
-        output::message("nothing to do: the crate has the types, and you chose no controller");
-        return Ok(None);
-    }
-    let type_path = args.of.external_type.as_deref().unwrap_or_default();
-    let apis = versions(definition, project)?;
-    // A path may name the version: `cert_manager::v1::Certificate`.
-    let is_named = |api: &&Resource| type_path.split("::").any(|part| part == api.version);
-    let Some(api) = apis.iter().find(is_named).or(apis.first()) else {
-        return Ok(None);
-    };
-    let wanted = Wanted {
-        named: external::named(definition, api),
-        plural: Some(&definition.plural),
-        ..args.of.wanted(Some(definition.namespaced))
-    };
-    let Found { target, added } = existing::find(&wanted, project, session.root())?;
-    let mut intent = Intent::tables(project);
-    let controller = add_controller(target, args, project, &mut intent)?;
-    let next = edit(&controller);
-    let notes = external::notes(added.as_ref());
     session.plan(&intent, notes, next).map(Some)
 }
 
-/// The changes of the command's tables, and those of the types: both add lines to the manifest.
-fn joined(mut changes: Vec<Change>, files: Vec<Change>, krate: &TypesCrate) -> Vec<Change> {
-    for file in files {
-        match changes.iter_mut().find(|change| change.path == file.path) {
-            Some(change) => external::join(change, krate),
-            None => changes.push(file),
+impl<'a> Import<'a> {
+    fn new(
+        args: &'a Args,
+        definition: &'a Definition,
+        with_controller: bool,
+        project: &'a Project,
+        root: &'a Path,
+    ) -> Self {
+        Import {
+            args,
+            definition,
+            types: definition.types(),
+            with_controller,
+            project,
+            root,
         }
     }
-    changes
+
+    /// The types of a version.
+    fn types(&self, version: &str) -> Option<&Types> {
+        self.types.iter().find(|types| types.version == version)
+    }
+
+    /// The kind as one of the project's own. What the project has of it is merged.
+    fn own(&self) -> anyhow::Result<Steps> {
+        let (definition, project) = (self.definition, self.project);
+        let is_known =
+            |api: &&Resource| api.full_group == definition.group && api.kind == definition.kind;
+        let known: Vec<&Resource> = project.apis().filter(is_known).collect();
+        let earlier = self.earlier(&known)?;
+        let (mut intent, mut text) = (Intent::tables(project), Lines::default());
+        let mut added = Vec::new();
+        for api in versions(definition, project)? {
+            let types = self.types(&api.version);
+            if let Some(known) = known.iter().find(|known| known.version == api.version) {
+                text += &self.merge(&known.path(), &earlier, types, &mut intent);
+                continue;
+            }
+            api.check_among(project.apis())?;
+            intent.add(Table::Api(api.clone()));
+            if let Some(types) = types {
+                intent.add_file(api.path(), types.text.clone());
+            }
+            added.push(api);
+        }
+        let is_new = self.with_controller && known.is_empty();
+        let controller = match added.first().filter(|_| is_new) {
+            Some(stored) => Some(self.controller(Target::own(stored), &mut intent)?),
+            None => None,
+        };
+        self.keep_source("api", &mut intent)?;
+        text += &self.gone(&known);
+        text += &notes(definition, &self.types);
+        Ok((intent, text, next_steps(&added, controller.as_ref())))
+    }
+
+    /// The types of a kind that another operator owns, and a controller for it.
+    fn external(&self, krate: &TypesCrate) -> anyhow::Result<Steps> {
+        let apis = versions(self.definition, self.project)?;
+        let mut intent = Intent::tables(self.project);
+        let mut text = self.write_types(krate, &apis, &mut intent)?;
+        let mut next = Lines::from("next:\n  make test\n");
+        if let Some(stored) = apis.first() {
+            let Found { target, added } = self.target(krate, stored)?;
+            text.add(format_args!(
+                "note: for webhooks and other controllers: --external-crate {} --external-type {}",
+                target.external_crate, target.type_path
+            ));
+            if self.with_controller {
+                next = edit(&self.controller(target, &mut intent)?);
+                text += &added.as_ref().map(crate_notes).unwrap_or_default();
+            }
+        }
+        text += &notes(self.definition, &self.types);
+        Ok((intent, text, next))
+    }
+
+    /// A controller for a kind of which another crate has the types: the definition says its names and its scope.
+    fn elsewhere(&self) -> anyhow::Result<Steps> {
+        let of = &self.args.of;
+        let type_path = of.external_type.as_deref().unwrap_or_default();
+        let apis = versions(self.definition, self.project)?;
+        // A path may name the version: `cert_manager::v1::Certificate`.
+        let is_named = |api: &&Resource| type_path.split("::").any(|part| part == api.version);
+        let api = apis.iter().find(is_named).or(apis.first());
+        let wanted = Wanted {
+            named: external::named(self.definition, api.context("the CRD has no versions")?),
+            plural: Some(&self.definition.plural),
+            ..of.wanted(Some(self.definition.namespaced))
+        };
+        let Found { target, added } = existing::find(&wanted, self.project, self.root)?;
+        let mut intent = Intent::tables(self.project);
+        let next = edit(&self.controller(target, &mut intent)?);
+        let notes = added.as_ref().map(crate_notes).unwrap_or_default();
+        Ok((intent, notes, next))
+    }
+
+    fn controller(&self, target: Target, intent: &mut Intent) -> anyhow::Result<Controller> {
+        let chosen = self.args.controller_name.as_deref();
+        let Planned { value, recorded } = controller::name(target, chosen, self.project)?;
+        if recorded {
+            let name = &value.name;
+            intent.again(|table| matches!(table, Table::Controller(known) if known.name == *name));
+        } else {
+            intent.add(Table::Controller(value.clone()));
+        }
+        Ok(value)
+    }
 }
 
 fn text(path: &Path) -> anyhow::Result<String> {
@@ -214,13 +219,6 @@ fn with_controller(args: &Args) -> anyhow::Result<bool> {
     let help = "pass `--controller` or `--controller=false`; `--yes` creates one";
     let ask = || prompt::yes_or_no("Create Controller", true, help);
     controller.map_or_else(ask, Ok)
-}
-
-/// The versions of the kind that the project has.
-fn known(definition: &Definition, project: &Project) -> Vec<Resource> {
-    let is_known =
-        |api: &&Resource| api.full_group == definition.group && api.kind == definition.kind;
-    project.apis().filter(is_known).cloned().collect()
 }
 
 /// The versions of the kind, as the project's own: the stored one first.
@@ -274,23 +272,6 @@ fn api(definition: &Definition, version: &str, project: &Project) -> anyhow::Res
         api.group.clone_from(&known.group);
     }
     Ok(api)
-}
-
-fn add_controller(
-    target: Target,
-    args: &Args,
-    project: &Project,
-    intent: &mut Intent,
-) -> anyhow::Result<Controller> {
-    let Planned { value, recorded } =
-        controller::name(target, args.controller_name.as_deref(), project)?;
-    if recorded {
-        let name = &value.name;
-        intent.again(|table| matches!(table, Table::Controller(known) if known.name == *name));
-    } else {
-        intent.add(Table::Controller(value.clone()));
-    }
-    Ok(value)
 }
 
 /// What the types do not say, and what is not in them.

@@ -1,11 +1,11 @@
 //! The crate for the types of kinds that other operators own: `--external`, with or without `--external-crate`.
 
+use std::path::Path;
+
 use kbr_host::diagnostic::{Diagnostic, Problems};
 use kbr_scaffold::contents;
 use kbr_scaffold::project::Project;
 use kbr_scaffold::resource::names;
-
-use crate::cli::write::Session;
 
 /// Without `--external-crate`.
 const DEFAULT: &str = "./external";
@@ -105,8 +105,8 @@ impl TypesCrate {
     }
 
     /// The name of its package: as its manifest says, or a new one.
-    pub fn package(&self, project: &Project, session: &Session) -> String {
-        let name = contents::package_name(session.root(), &self.folder);
+    pub fn package(&self, project: &Project, root: &Path) -> String {
+        let name = contents::package_name(root, &self.folder);
         name.unwrap_or_else(|_| format!("{}-{}", project.head.name, self.key().replace('_', "-")))
     }
 
@@ -114,9 +114,9 @@ impl TypesCrate {
     ///
     /// # Errors
     /// It lacks a dependency of the types.
-    pub fn check(&self, session: &Session) -> anyhow::Result<()> {
+    pub fn check(&self, root: &Path) -> anyhow::Result<()> {
         let path = format!("{}/Cargo.toml", self.folder);
-        let Some(text) = contents::text(session.root(), &path) else {
+        let Some(text) = contents::text(root, &path) else {
             return Ok(());
         };
         let manifest: toml::Table = toml::from_str(&text).unwrap_or_default();

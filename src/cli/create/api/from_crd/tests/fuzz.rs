@@ -3,7 +3,7 @@
 use clap::Parser;
 use kbr_host::lines::Lines;
 use kbr_scaffold::blueprint::Presence;
-use kbr_scaffold::changes::Verb;
+use kbr_scaffold::changes::{Change, Verb};
 use kbr_scaffold::commit;
 use tempfile::TempDir;
 
@@ -11,6 +11,7 @@ use super::super::super::tests::project;
 use super::super::*;
 use crate::cli::WriteArgs;
 use crate::cli::tests::hostile;
+use crate::cli::write::Session;
 use crate::fuzz;
 use crate::planted::plant;
 
@@ -46,18 +47,15 @@ fn changes(root: &Path, text: &str) -> anyhow::Result<Vec<Change>> {
         Command::parse_from(usual.iter().chain(more)).args
     };
     let project = project("example.com");
-    let own = own(&args(&[]), &definition, true, session(root), &project)?;
-    let krate = TypesCrate::of(None)?;
-    let external = args(&["--external"]);
-    let external = super::super::external(
-        &krate,
-        &external,
-        &definition,
-        true,
-        session(root),
-        &project,
-    )?;
-    Ok([own.changes, external.changes].concat())
+    let (own, external) = (args(&[]), args(&["--external"]));
+    let import = |args| Import::new(args, &definition, true, &project, root);
+    let own = import(&own).own()?;
+    let external = import(&external).external(&TypesCrate::of(None)?)?;
+    let mut changes = Vec::new();
+    for (intent, notes, next) in [own, external] {
+        changes.extend(session(root).plan(&intent, notes, next)?.changes);
+    }
+    Ok(changes)
 }
 
 /// The files of the kind alone.
