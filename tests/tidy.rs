@@ -34,7 +34,7 @@ const WRITERS: [&str; 6] = [
     "src/build.rs",
     "crates/envtest/src/",
     // It writes a copy of `config` to a temporary folder.
-    "crates/manifests/src/render.rs",
+    "crates/dist/src/render.rs",
     "crates/scaffold/src/commit.rs",
     "crates/scaffold/src/commit/",
     // It renders an earlier release, for tests only.
@@ -58,13 +58,15 @@ const READERS: [&str; 3] = [
 ];
 
 /// The sources of the program and of its crates, which are no libraries for users.
-const SOURCES: [&str; 6] = [
+const SOURCES: [&str; 8] = [
     "src",
+    "crates/dist/src",
     "crates/envtest/src",
     "crates/host/src",
     "crates/manifests/src",
     "crates/programs/src",
     "crates/scaffold/src",
+    "crates/takeover/src",
 ];
 
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
@@ -159,7 +161,7 @@ fn only_two_modules_quote_what_is_written() {
         // A number.
         "crates/scaffold/src/imported/defaults.rs",
         // Looks for text.
-        "crates/manifests/src/chart/names.rs",
+        "crates/dist/src/chart/names.rs",
         // Names of this checkout.
         "src/build.rs",
         "crates/scaffold/src/checkout.rs",

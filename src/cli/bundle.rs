@@ -1,8 +1,8 @@
 //! `kbr bundle`: arguments.
 
 use super::dist;
+use kbr_dist::bundle::{self, Inputs};
 use kbr_host::output;
-use kbr_manifests::bundle::{self, Inputs};
 
 /// Generate a bundle for the Operator Lifecycle Manager (OLM) from `config`
 ///

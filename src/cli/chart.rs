@@ -1,9 +1,9 @@
 //! `kbr chart`: arguments.
 
 use super::dist;
+use kbr_dist::chart;
 use kbr_host::diagnostic::Problem;
 use kbr_host::output;
-use kbr_manifests::chart;
 
 /// Generate a Helm chart from `config`
 ///

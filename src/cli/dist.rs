@@ -6,11 +6,11 @@ use std::process::{Command, Stdio};
 use anyhow::Context;
 
 use super::report;
+use kbr_dist::{self as dist, Dist};
 use kbr_envtest::installed;
 use kbr_host::diagnostic::Diagnostic;
 use kbr_host::output;
 use kbr_manifests::diff;
-use kbr_manifests::dist::{self, Dist};
 use kbr_scaffold::workdir;
 
 /// The root of the project that the current folder belongs to.

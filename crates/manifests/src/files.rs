@@ -33,6 +33,7 @@ pub struct Body {
 }
 
 impl Body {
+    /// A file with this path and text.
     pub fn new(path: impl Into<String>, text: String) -> Self {
         Self {
             path: path.into(),

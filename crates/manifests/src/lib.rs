@@ -10,12 +10,9 @@ pub mod against;
 mod allow;
 mod artifacts;
 pub mod audit;
-pub mod bundle;
-pub mod chart;
 mod crd;
 mod descriptions;
-pub mod dist;
-mod files;
+pub mod files;
 pub mod finalizers;
 #[cfg(test)]
 #[path = "../../../tests/fuzz/driver.rs"]
@@ -28,19 +25,17 @@ mod lint;
 mod markers;
 mod original;
 pub mod overlay;
-mod packages;
+pub mod packages;
 #[cfg(test)]
 #[path = "../../../tests/fuzz/planted.rs"]
 mod planted;
 mod problem;
 mod rbac;
 mod registrations;
-mod render;
 mod samples;
 mod source_map;
 mod sources;
 mod stored;
-pub mod takeover;
 mod unselective;
 mod version_skew;
 mod webhook;

@@ -10,8 +10,8 @@ use kbr_host::diagnostic::Diagnostic;
 use kbr_host::{output, regular};
 use kbr_manifests::finalizers;
 use kbr_manifests::overlay::{self, Identity};
-use kbr_manifests::takeover::{self, Level, Successor};
 use kbr_scaffold::workdir;
+use kbr_takeover::{self as takeover, Level, Successor};
 
 /// Prints a line for each thing that was looked at.
 ///

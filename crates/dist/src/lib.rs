@@ -1,10 +1,26 @@
 //! What is made of `config` for others to install: a chart, a bundle. All of its files are kbr's.
 
+#![allow(
+    clippy::must_use_candidate,
+    clippy::return_self_not_must_use,
+    reason = "on nearly every function, it says nothing about any of them"
+)]
+
+pub mod bundle;
+pub mod chart;
+#[cfg(test)]
+#[path = "../../../tests/fuzz/driver.rs"]
+mod fuzz;
+#[cfg(test)]
+#[path = "../../../tests/fuzz/planted.rs"]
+mod planted;
+mod render;
+
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use crate::files::{self, Body};
 use kbr_host::diagnostic::Diagnostic;
+use kbr_manifests::files::{self, Body};
 use kbr_scaffold::changes::{Change, Verb};
 use kbr_scaffold::commit;
 

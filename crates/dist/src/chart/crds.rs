@@ -13,7 +13,7 @@ use super::names::{KEEP, Names};
 use super::place::open;
 use super::values::Row;
 use super::{about, values};
-use crate::files::Body;
+use kbr_manifests::files::Body;
 use kbr_scaffold::yaml;
 
 /// The folder of the subchart.

@@ -6,7 +6,7 @@ use anyhow::{Context, bail};
 use serde_json::{Value, json};
 
 use super::values::Row;
-use crate::files::{self, Body};
+use kbr_manifests::files::{self, Body};
 
 /// Defaults that differ from kbr's, and further values.
 const VALUES: &str = "config/chart/values.patch.yaml";

@@ -16,11 +16,11 @@ use std::process::Command;
 use anyhow::bail;
 use serde_json::Value;
 
-use crate::dist::{self, Dist};
-use crate::files::Body;
 use crate::render::Scratch;
-use crate::{overlay, packages};
+use crate::{self as dist, Dist};
 pub use image::set as set_image;
+use kbr_manifests::files::Body;
+use kbr_manifests::{overlay, packages};
 use kbr_scaffold::workdir;
 use kbr_scaffold::{quote, yaml};
 use metadata::Metadata;

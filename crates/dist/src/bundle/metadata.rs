@@ -8,7 +8,7 @@ use base64::prelude::BASE64_STANDARD;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::files;
+use kbr_manifests::files;
 use kbr_scaffold::contents;
 use kbr_scaffold::project::PROJECT;
 

@@ -7,8 +7,8 @@ use anyhow::Context;
 use serde_json::Value;
 
 use super::condition::Cases;
-use crate::files;
 use kbr_host::diagnostic::Diagnostic;
+use kbr_manifests::files;
 
 /// The components that kbr scaffolds, and the values that choose each. The value of a component that is not here is
 /// `components.<name>.enabled`. The names are those of kubebuilder's charts, so that the values of one can be used on.

@@ -18,8 +18,8 @@ use super::switches::{self, Switches};
 use super::text::Writer;
 use super::values::{self, Row};
 use super::{FOLDER, checks, is_manager, own, schemas};
-use crate::dist;
-use crate::files::Body;
+use crate as dist;
+use kbr_manifests::files::Body;
 use kbr_scaffold::yaml;
 
 const CRD: &str = "CustomResourceDefinition";

@@ -5,9 +5,9 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::super::*;
-use crate::files::Body;
 use crate::fuzz;
 use crate::planted::{is_yaml, plant, yaml};
+use kbr_manifests::files::Body;
 
 /// What `config` renders.
 fn objects() -> Value {

@@ -11,7 +11,7 @@ use tempfile::TempDir;
 use kbr_host::regular;
 use kbr_scaffold::yaml;
 
-use crate::{files, overlay};
+use kbr_manifests::{files, overlay};
 
 const DEFAULT: &str = "config/default/kustomization.yaml";
 

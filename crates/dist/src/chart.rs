@@ -33,13 +33,13 @@ use std::rc::Rc;
 use anyhow::Context;
 use serde_json::Value;
 
+use crate::Dist;
 use crate::bundle::set_image;
-use crate::dist::Dist;
-use crate::packages;
 use crate::render::Scratch;
 use about::About;
 use assemble::Chart;
 pub use crds::stored;
+use kbr_manifests::packages;
 use kbr_scaffold::workdir;
 use marks::Marks;
 use names::Names;
