@@ -6,8 +6,9 @@ use serde_json::{Value, json};
 
 use super::super::*;
 use crate::fuzz;
-use crate::planted::{is_yaml, plant, yaml};
+use crate::planted::{WORD, data, is_yaml, plant, yaml};
 use kbr_manifests::files::Body;
+use kbr_scaffold::quote::is_plain;
 
 /// What `config` renders.
 fn objects() -> Value {
@@ -103,13 +104,30 @@ fn action(text: &str) -> Option<(usize, String)> {
     None
 }
 
+/// Checks what Helm prints on a terminal: nothing that a terminal reads as a command, and no planted line.
+fn shown(text: &str) -> Result<(), String> {
+    let is_odd = |it: &char| !is_plain(*it) && *it != '\n';
+    match text.chars().find(is_odd) {
+        Some(odd) => Err(format!("{odd:?} is not visible")),
+        None if text.lines().any(|line| line.starts_with(WORD)) => Err("it is a line".to_owned()),
+        None => Ok(()),
+    }
+}
+
 fn check(files: &[Body]) -> Result<(), String> {
     for Body { path, text } in files {
         let found = if path.contains("/templates/") {
             let text = rendered(text).map_err(|what| format!("{path}: {what}\n{text}"))?;
-            if is_yaml(path) { yaml(&text) } else { Ok(()) }
+            match path.rsplit_once('/') {
+                Some((_, "NOTES.txt")) => shown(&text),
+                _ if is_yaml(path) => yaml(&text),
+                _ => Ok(()),
+            }
         } else if is_yaml(path) {
             yaml(text)
+        } else if path.ends_with("/values.schema.json") {
+            let schema = serde_json::from_str(text).map_err(|error| error.to_string());
+            schema.and_then(|schema| data(&schema))
         } else {
             Ok(())
         };
