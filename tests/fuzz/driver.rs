@@ -146,7 +146,7 @@ fn message(panic: Box<dyn std::any::Any + Send>) -> String {
 }
 
 /// The processor time of this thread, which does not depend on what else the machine does.
-fn processor_time() -> Duration {
+pub fn processor_time() -> Duration {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     let nanoseconds = text.split(' ').next().and_then(|it| it.parse().ok());
     Duration::from_nanos(nanoseconds.unwrap_or_default())

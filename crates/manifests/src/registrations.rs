@@ -1,5 +1,8 @@
 //! The kinds that the operator's controllers list and watch, as their registrations name them.
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
 use super::kinds::Kinds;
 use super::markers::Marker;
 use kbr_scaffold::resource::target::Target;
@@ -93,10 +96,12 @@ pub fn finalizers<'a>(
 ) -> impl Iterator<Item = Finalizer<'a>> + use<'a> {
     let code = source.code().unwrap_or_default();
     let call = ".finalizer(";
+    let (ends, calls) = (ends(code), places(code, call));
     let controllers = registrations(kinds, &["controller"], source).into_iter();
     controllers.filter_map(move |controller| {
-        let (before, _) = statement(controller.rest).split_once(call)?;
-        let at = code.len() - controller.rest.len() + before.len();
+        let inside = code.len() - controller.rest.len();
+        let end = ends.get(&(inside - 1)).copied().unwrap_or(code.len());
+        let at = first(&calls, inside..end)?;
         Some(Finalizer {
             line: source.lines.number(at),
             kind: controller.kind,
@@ -105,21 +110,43 @@ pub fn finalizers<'a>(
     })
 }
 
-/// The rest of a statement, from within the parentheses of a call. Blocks in it may have statements of their own.
-pub fn statement(rest: &str) -> &str {
-    let mut depth = 1;
-    for (at, character) in rest.char_indices() {
+/// For each parenthesis or other bracket that is closed, where its statement ends: at `;`, or with the block or call around it. In one pass,
+/// since statements may be nested as deeply as a file is long.
+fn ends(code: &str) -> BTreeMap<usize, usize> {
+    let mut ends = BTreeMap::new();
+    // Each open bracket, and those closed in it of the statement that goes on.
+    let mut open: Vec<(usize, Vec<usize>)> = vec![(0, Vec::new())];
+    for (at, character) in code.char_indices() {
         match character {
-            '(' | '[' | '{' => depth += 1,
-            ')' | ']' | '}' => depth -= 1,
-            ';' if depth == 0 => return &rest[..at],
+            '(' | '[' | '{' => open.push((at, Vec::new())),
+            ')' | ']' | '}' => {
+                let Some((begin, inside)) = open.pop() else {
+                    continue;
+                };
+                ends.extend(inside.into_iter().map(|bracket| (bracket, at)));
+                if let Some((_, closed)) = open.last_mut() {
+                    closed.push(begin);
+                }
+            }
+            ';' => {
+                let closed = open.last_mut().map(|(_, closed)| std::mem::take(closed));
+                ends.extend(closed.into_iter().flatten().map(|bracket| (bracket, at)));
+            }
             _ => {}
         }
-        if depth < 0 {
-            return &rest[..at];
-        }
     }
-    rest
+    ends
+}
+
+/// Where `pattern` is, sorted.
+pub fn places(code: &str, pattern: &str) -> Vec<usize> {
+    code.match_indices(pattern).map(|(at, _)| at).collect()
+}
+
+/// The first of the places in a range.
+pub fn first(places: &[usize], range: Range<usize>) -> Option<usize> {
+    let from = places.partition_point(|at| *at < range.start);
+    places.get(from).copied().filter(|at| *at < range.end)
 }
 
 /// `PartialObjectMeta<Job>` -> `Job`.
@@ -131,19 +158,23 @@ fn whole(written: &str) -> &str {
     }
 }
 
-/// Whether the comment above the line has `+kbr:lint:allow=<id>`. `markers` are those called `lint`.
-pub fn is_allowed(markers: &[Marker], id: &str, source: &Source, line: usize) -> bool {
-    let lines: Vec<_> = source.text.lines().take(line.saturating_sub(1)).collect();
-    let comment = lines.iter().rev();
-    let comment = comment.take_while(|line| line.trim_start().starts_with("//"));
-    let above = line - comment.count()..line;
-    let here = |at: &str| {
-        above
-            .clone()
-            .any(|line| at == format!("{}:{line}", source.path))
+/// The lines below a comment with `+kbr:lint:allow=<id>`. `markers` are those called `lint`.
+pub fn allowed(markers: &[Marker], id: &str, source: &Source) -> BTreeSet<usize> {
+    let line = |marker: &Marker| {
+        let line = marker.at.strip_prefix(&source.path)?.strip_prefix(':')?;
+        line.parse::<usize>().ok()
     };
-    let allows = |marker: &Marker| marker.allowed.iter().any(|allowed| allowed == id);
-    markers
+    let allow = markers
         .iter()
-        .any(|marker| allows(marker) && here(&marker.at))
+        .filter(|marker| marker.allowed.iter().any(|allowed| allowed == id));
+    let allow: BTreeSet<usize> = allow.filter_map(line).collect();
+    let (mut found, mut is_allowed) = (BTreeSet::new(), false);
+    for (number, line) in (1..).zip(source.text.lines()) {
+        if line.trim_start().starts_with("//") {
+            is_allowed |= allow.contains(&number);
+        } else if std::mem::take(&mut is_allowed) {
+            found.insert(number);
+        }
+    }
+    found
 }

@@ -3,7 +3,7 @@
 use super::allow::UNSELECTIVE_WATCH;
 use super::kinds::Kinds;
 use super::problem::{self, Problem};
-use super::registrations::{Registration, is_allowed, registrations};
+use super::registrations::{Registration, allowed, first, places, registrations};
 use super::sources::Sources;
 
 /// Methods of a registration that cache whole objects of another kind than the controller's own.
@@ -31,17 +31,19 @@ pub fn unselective(kinds: &Kinds, sources: &Sources) -> Vec<Problem> {
     for source in &sources.files {
         let caches = registrations(kinds, &["cache"], source);
         let caches = caches.into_iter().filter(|cache| !cache.is_metadata());
+        let selects = selecting(source.code().unwrap_or_default());
         shaped.extend(caches.filter(selects).map(|cache| cache.kind));
     }
-    let allowed = sources.called("lint");
+    let markers = sources.called("lint");
     let mut problems = Vec::new();
     for source in &sources.files {
         let mut found = registrations(kinds, &WHOLE, source);
         found.retain(|watch| is_large(watch) && !watch.is_metadata());
         found.sort_by_key(|watch| watch.line);
+        let allowed = allowed(&markers, UNSELECTIVE_WATCH, source);
         for watch in found {
             let is_shaped = shaped.contains(&watch.kind);
-            if !is_shaped && !is_allowed(&allowed, UNSELECTIVE_WATCH, source, watch.line) {
+            if !is_shaped && !allowed.contains(&watch.line) {
                 problems.push(problem(&source.path, &watch));
             }
         }
@@ -53,10 +55,9 @@ fn is_large(watch: &Registration) -> bool {
     LARGE.contains(&(&watch.kind.full_group, &watch.kind.plural))
 }
 
-/// Whether a configuration of a cache does more than set the size of its pages.
-fn selects(cache: &Registration) -> bool {
-    let statement = cache.rest.split(';').next().unwrap_or_default();
-    let paged = statement.contains(".page_size(");
+/// Whether a configuration of a cache in `code` does more than set the size of its pages.
+fn selecting(code: &str) -> impl Fn(&Registration) -> bool {
+    let (ends, paged) = (places(code, ";"), places(code, ".page_size("));
     let others = [
         ".with_label(",
         ".matching(",
@@ -64,8 +65,15 @@ fn selects(cache: &Registration) -> bool {
         ".in_namespaces(",
         ".transform(",
     ];
-    // It may be in a variable, and be configured in the statements that follow.
-    !paged || others.iter().any(|method| statement.contains(method))
+    let others = others.map(|method| places(code, method));
+    let length = code.len();
+    move |cache| {
+        let from = length - cache.rest.len();
+        let end = first(&ends, from..length).unwrap_or(length);
+        let has = |places: &Vec<usize>| first(places, from..end).is_some();
+        // It may be in a variable, and be configured in the statements that follow.
+        !has(&paged) || others.iter().any(has)
+    }
 }
 
 fn problem(file: &str, watch: &Registration) -> Problem {

@@ -4,7 +4,7 @@ use super::Roles;
 use crate::allow::MISSING_PERMISSION;
 use crate::kinds::Kinds;
 use crate::problem::{self, Problem};
-use crate::registrations::{Finalizer, WATCHING, finalizers, is_allowed, registrations};
+use crate::registrations::{self, Finalizer, WATCHING, finalizers, registrations};
 use crate::sources::Sources;
 use kbr_scaffold::resource::target::Target;
 use kbr_scaffold::rust::Source;
@@ -30,13 +30,14 @@ struct Need {
 
 /// A warning for each line of code that needs a permission which no marker grants. Kinds that kbr does not know are ignored.
 pub fn missing(roles: &Roles, kinds: &Kinds, sources: &Sources) -> Vec<Problem> {
-    let allowed = sources.called("lint");
+    let markers = sources.called("lint");
     let mut problems = Vec::new();
     for source in &sources.files {
+        let allowed = registrations::allowed(&markers, MISSING_PERMISSION, source);
         for need in needs(kinds, source) {
             let on = (&*need.group, &*need.resource, need.name.as_deref());
             let verbs = roles.not_permitted(on, need.verbs);
-            if !verbs.is_empty() && !is_allowed(&allowed, MISSING_PERMISSION, source, need.line) {
+            if !verbs.is_empty() && !allowed.contains(&need.line) {
                 problems.push(problem(&source.path, &need, &verbs));
             }
         }
@@ -126,6 +127,8 @@ fn migrations<'a>(
 /// What `migrate_storage` needs: the CRD and its status, the objects, and a `StorageVersionMigration` unless it has a rate.
 fn migrated(kinds: &Kinds, source: &Source) -> Vec<Need> {
     let mut found = Vec::new();
+    let code = source.code().unwrap_or_default();
+    let [ends, rates] = [";", ".rate("].map(|pattern| registrations::places(code, pattern));
     for (line, written, kind, rest) in migrations(kinds, source) {
         let need = |group: &str, resource: &str, name, verbs| Need {
             line,
@@ -146,8 +149,9 @@ fn migrated(kinds: &Kinds, source: &Source) -> Vec<Need> {
             None,
             &["list", "patch"],
         ));
-        let statement = rest.split(';').next().unwrap_or_default();
-        if !statement.contains(".rate(") {
+        let from = code.len() - rest.len();
+        let end = registrations::first(&ends, from..code.len()).unwrap_or(code.len());
+        if registrations::first(&rates, from..end).is_none() {
             let verbs: &[&str] = &["create", "get", "delete"];
             found.push(need(
                 "storagemigration.k8s.io",
@@ -316,6 +320,33 @@ mod tests {
             "x.controller::<Job>(\"job\").reconcile(run);\ny.finalizer(\"a/b\", cleanup);";
         let source = format!("{}{JOB}{another}", rule("list;watch"));
         assert_eq!(super::tests::warnings(&source), "", "another statement");
+    }
+
+    /// Processor time, which does not depend on what else the machine does: with the square of the size, it would be four times as much.
+    #[test]
+    fn twice_the_calls_take_twice_the_time() {
+        let inputs: [fn(usize) -> String; 5] = [
+            |n| "x.controller::<Job>(".repeat(n),
+            |n| {
+                format!(
+                    "x.controller::<Job>({}",
+                    "{x.controller::<Job>(1)}".repeat(n)
+                )
+            },
+            |n| "x.migrate_storage::<Job>(".repeat(n),
+            |n| "x.owns::<Job>();\n".repeat(n),
+            |n| "// +kbr:lint:allow=missing-permission\nx.owns::<Job>();\n".repeat(n),
+        ];
+        for (number, input) in inputs.iter().enumerate() {
+            let time = |n: usize| {
+                let source = format!("{JOB}{}", input(n));
+                let before = crate::fuzz::processor_time();
+                warnings(&source);
+                crate::fuzz::processor_time() - before
+            };
+            let (once, twice) = (time(5_000), time(10_000));
+            assert!(twice < once * 3, "input {number}: {once:?}, then {twice:?}");
+        }
     }
 
     #[test]
