@@ -25,6 +25,7 @@ mod plans;
 mod project;
 mod quiescence;
 mod replica;
+mod replicas;
 mod run;
 mod scenario;
 mod state;

@@ -21,10 +21,10 @@ use tokio::{
 use super::{
     actors, external,
     history::{Broken, History},
-    leadership,
     network::{MOST, Network},
     plan::Plan,
     replica::Replica,
+    replicas,
     scenario::{Operator, Oracle, Scenario},
     state::{self, State},
     trace::Happened,
@@ -181,7 +181,7 @@ impl Environment {
     fn start_manager(&mut self, register: &dyn Fn(&mut Manager)) -> Result<(), Broken> {
         let mut options = Options::default();
         if self.plan.has_replicas() {
-            leadership::elect(&mut options, self.plan.is_warm());
+            replicas::elect(&mut options, self.plan.is_warm());
         }
         // Here, the API server needs no TLS to ask them.
         options.enable_webhooks = false;

@@ -15,8 +15,8 @@ use tokio::{
 };
 
 use super::{
-    leadership::Replicas,
     plan::Plan,
+    replicas::Replicas,
     scenario::Scenario,
     trace::{Event, Happened},
 };
