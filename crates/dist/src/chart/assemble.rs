@@ -19,6 +19,7 @@ use super::text::Writer;
 use super::values::{self, Row};
 use super::{FOLDER, checks, is_manager, own, schemas};
 use crate as dist;
+use kbr_host::lines::one_line;
 use kbr_manifests::files::Body;
 use kbr_scaffold::yaml;
 
@@ -89,7 +90,9 @@ impl Chart<'_> {
         }
         rows.extend(self.rows_of_switches());
         rows.extend(self.marks.rows());
-        let kinds = crds.iter().map(|(name, _)| self.marks.names.expand(name));
+        // Helm prints them.
+        let shown = |name: &String| self.marks.names.expand(&one_line(name));
+        let kinds = crds.iter().map(|(name, _)| shown(name));
         let kinds: Vec<String> = kinds.collect();
         // In a copy, because looking for a part opens what is the same in all cases.
         let converts = |merged: &Choice| {

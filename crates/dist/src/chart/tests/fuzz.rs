@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use super::super::*;
 use crate::fuzz;
 use crate::planted::{WORD, data, is_yaml, plant, yaml};
+use kbr_host::lines::one_line;
 use kbr_manifests::files::Body;
-use kbr_scaffold::quote::is_plain;
 
 /// What `config` renders.
 fn objects() -> Value {
@@ -106,9 +106,8 @@ fn action(text: &str) -> Option<(usize, String)> {
 
 /// Checks what Helm prints on a terminal: nothing that a terminal reads as a command, and no planted line.
 fn shown(text: &str) -> Result<(), String> {
-    let is_odd = |it: &char| !is_plain(*it) && *it != '\n';
-    match text.chars().find(is_odd) {
-        Some(odd) => Err(format!("{odd:?} is not visible")),
+    match text.lines().find(|line| one_line(line) != *line) {
+        Some(line) => Err(format!("{line:?} is not what is visible")),
         None if text.lines().any(|line| line.starts_with(WORD)) => Err("it is a line".to_owned()),
         None => Ok(()),
     }
@@ -145,4 +144,19 @@ fn nothing_of_an_object_becomes_an_action() {
         plant(random, 3, &is_name, &mut planted);
         of(planted).map_or(Ok(()), |files| check(&files))
     });
+}
+
+#[test]
+fn the_notes_name_each_crd_within_a_line() {
+    let mut planted = objects();
+    planted[4]["metadata"]["name"] = json!(format!("tides\n{WORD}\u{1b}[2J"));
+    let files = files(planted.as_array().cloned().unwrap_or_default()).unwrap();
+    check(&files).unwrap();
+    let notes = files.iter().find(|it| it.path.ends_with("/NOTES.txt"));
+    assert!(
+        notes
+            .unwrap()
+            .text
+            .contains(&format!("manages: tides\\n{WORD}"))
+    );
 }
