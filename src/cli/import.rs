@@ -146,7 +146,7 @@ struct Imported {
 impl Imported {
     fn new(found: &Found, head: Head) -> anyhow::Result<Self> {
         init::check(&head)?;
-        let intent = Intent::head(Project::new(head), Presence::New);
+        let intent = Intent::head(&Project::new(head), Presence::New);
         let mut imported = Imported {
             intent,
             types: Lines::default(),

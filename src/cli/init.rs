@@ -119,9 +119,9 @@ fn plan(args: &Args) -> anyhow::Result<Plan> {
     };
     output::lines(&summary(args, &head, found.is_some(), named_by));
     let (intent, next_steps) = match found {
-        Some(found) => (Intent::head(found, Presence::Recorded), Lines::default()),
+        Some(found) => (Intent::head(&found, Presence::Recorded), Lines::default()),
         None => (
-            Intent::head(Project::new(head), Presence::New),
+            Intent::head(&Project::new(head), Presence::New),
             next_steps(args),
         ),
     };

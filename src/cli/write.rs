@@ -46,10 +46,10 @@ pub struct Intent {
 
 impl Intent {
     /// A command for the project itself.
-    pub fn head(project: Project, presence: Presence) -> Self {
+    pub fn head(project: &Project, presence: Presence) -> Self {
         Intent {
             tables: vec![(Source::Head, presence)],
-            ..Intent::tables(&project)
+            ..Intent::tables(project)
         }
     }
 

@@ -18,7 +18,7 @@ use crate::planted::plant;
 /// A project without kinds, on disk.
 fn written() -> TempDir {
     let root = tempfile::tempdir().unwrap();
-    let intent = Intent::head(project("example.com"), Presence::New);
+    let intent = Intent::head(&project("example.com"), Presence::New);
     let plan = session(root.path()).plan(&intent, Lines::default(), Lines::default());
     let lock = commit::lock(root.path()).unwrap();
     commit::commit(&lock, &plan.unwrap().changes).unwrap();
