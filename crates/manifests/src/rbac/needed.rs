@@ -342,7 +342,7 @@ mod tests {
                 let source = format!("{JOB}{}", input(n));
                 let before = crate::fuzz::processor_time();
                 warnings(&source);
-                crate::fuzz::processor_time() - before
+                crate::fuzz::processor_time().saturating_sub(before)
             };
             let (once, twice) = (time(5_000), time(10_000));
             assert!(twice < once * 3, "input {number}: {once:?}, then {twice:?}");
