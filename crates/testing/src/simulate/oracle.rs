@@ -109,10 +109,21 @@ fn compared(
     })
     .or_else(|| {
         let is_late = plan.has_replicas() && scenario.period.is_some();
-        if plan.has_other_actions() || is_late {
+        if plan.has_other_actions() || is_late || !lasts_as_long(scenario, wanted, history) {
             return None;
         }
         chosen(scenario, counts(wanted, history))
+    })
+}
+
+/// Whether an operator on a schedule has had as many times to act: faults delay the moments at which histories are compared.
+fn lasts_as_long(scenario: &Scenario, wanted: &History, history: &History) -> bool {
+    scenario.period.is_none_or(|period| {
+        let periods = |history: &History| {
+            let end = history.events.last().map(|event| event.after.as_millis());
+            end.unwrap_or_default() / period.as_millis()
+        };
+        periods(wanted) == periods(history)
     })
 }
 
@@ -286,8 +297,11 @@ fn counts(wanted: &History, history: &History) -> Option<Finding> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use serde_json::json;
 
+    use super::super::trace::{Event, Happened};
     use super::*;
 
     const NODE: &str = "Node a";
@@ -303,6 +317,25 @@ mod tests {
             deleted_early: true,
             ..History::default()
         }
+    }
+
+    #[test]
+    fn what_is_done_on_schedule_is_counted_only_in_as_many_periods() {
+        let scenario = |period| Scenario {
+            period,
+            ..crate::simulate(|_| {}).scenario
+        };
+        let lasting = |seconds: u64| History {
+            events: vec![Event {
+                after: Duration::from_secs(seconds),
+                what: Happened::Idle,
+            }],
+            ..History::default()
+        };
+        let minute = scenario(Some(Duration::from_secs(60)));
+        assert!(lasts_as_long(&minute, &lasting(610), &lasting(640)));
+        assert!(!lasts_as_long(&minute, &lasting(610), &lasting(930)));
+        assert!(lasts_as_long(&scenario(None), &lasting(610), &lasting(930)));
     }
 
     #[test]
