@@ -44,12 +44,34 @@ const FLAGS: &[(&str, &str)] = &[
         "leave it out: put your license into `LICENSE` and pass `--license none`; files have no headers",
     ),
     (
+        "--component-config",
+        "leave it out: the operator takes flags, which `config/manager` sets",
+    ),
+    (
+        "--ssa",
+        "leave it out: controllers always use server-side apply, and the types serve as apply configurations",
+    ),
+    (
         "--external-api-path",
         "pass the crate and the type instead: `--external-crate cert-manager@0.5 --external-type cert_manager::v1::Certificate`",
     ),
     (
         "--external-api-module",
         "pass the crate and its version instead: `--external-crate cert-manager@0.5 --external-type cert_manager::v1::Certificate`",
+    ),
+    (
+        "--external-api-domain",
+        "pass the full group instead: `--group cert-manager.io`",
+    ),
+    (
+        "--crd-version",
+        "leave it out: CRDs are `apiextensions.k8s.io/v1`",
+    ),
+    ("--json", "pass `--output json`"),
+    ("--verbose", "leave it out: kbr always reports each change"),
+    (
+        "--pattern",
+        "leave it out: kbr has one template for controllers",
     ),
 ];
 
@@ -68,6 +90,8 @@ const COMMANDS: &[(&str, &str, &str)] = &[
         "run",
         "to run the operator: `kbr dev`, or `make run` in your own cluster",
     ),
+    ("", "test", "to run all tests: `make test`"),
+    ("", "build", "to build the operator: `make build`"),
     ("", "generate", "to generate manifests: `kbr manifests`"),
     ("", "deploy", "to deploy the operator: `make deploy IMG=…`"),
     (
@@ -75,6 +99,7 @@ const COMMANDS: &[(&str, &str, &str)] = &[
         "add",
         "to add a kind: `kbr create api`; to add webhooks: `kbr create webhook`",
     ),
+    ("", "update", "to upgrade the project: `kbr upgrade`"),
     (
         "",
         "remove",
