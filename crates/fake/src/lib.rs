@@ -40,6 +40,8 @@ mod edit;
 mod gate;
 mod query;
 #[cfg(test)]
+#[allow(dead_code, reason = "kbr-testing uses the rest")]
+#[path = "../../testing/src/random.rs"]
 mod random;
 #[allow(missing_docs, reason = "for kbr-testing, but what `pub use` names")]
 mod review;

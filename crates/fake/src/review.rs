@@ -154,7 +154,7 @@ impl Admitted {
     /// Why its patch does not apply.
     ///
     /// # Panics
-    /// If the patch is no JSON patch in base64.
+    /// If the patch is not a JSON patch in base64.
     pub fn take(&mut self, mut answer: Value) -> Result<(), String> {
         let texts: Vec<String> =
             serde_json::from_value(answer["warnings"].take()).unwrap_or_default();

@@ -3,6 +3,7 @@
 mod admission;
 mod answer;
 mod check;
+mod commit;
 mod delete;
 mod fields;
 mod kinds;
@@ -108,7 +109,7 @@ impl Objects {
         self.handle_in(call, home)
     }
 
-    /// Handles a request that is no write, in this version, if that is another one than that of the request.
+    /// Handles a request other than a write: in the version `home`, if its objects are stored in another one than that of the request.
     fn handle_in(&mut self, call: &Call, home: Option<Path>) -> Answer {
         match home {
             Some(home) => self.handle_converted(call, home),

@@ -26,6 +26,7 @@
 mod bounds;
 #[cfg(feature = "cel")]
 pub mod expressions;
+mod extensions;
 pub mod formats;
 #[cfg(feature = "cel")]
 mod nearest;

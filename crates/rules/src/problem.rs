@@ -131,6 +131,14 @@ impl fmt::Display for Problem {
     }
 }
 
+/// The path of a field: `spec.size`.
+pub(crate) fn joined(path: &str, name: &str) -> String {
+    match path {
+        "" => name.to_owned(),
+        _ => format!("{path}.{name}"),
+    }
+}
+
 /// The path of a field as in plain words: with a dot in front, but for the whole.
 pub(crate) fn dotted(field: &str) -> String {
     match field {

@@ -1,22 +1,21 @@
 //! Validates a value against a schema like the API server.
 //!
-//! Source: `k8s.io/kube-openapi/pkg/validation/validate`, and of `k8s.io/apiextensions-apiserver`
-//! `pkg/apiserver/schema/{objectmeta,listtype}` and `pkg/apiserver/validation/ratcheting.go`.
+//! Source: `k8s.io/kube-openapi/pkg/validation/validate`; `pkg/apiserver/validation/ratcheting.go` of
+//! `k8s.io/apiextensions-apiserver`.
 
 use std::cell::Cell;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 
 use regex::Regex;
 use serde_json::{Map, Value};
 
 use crate::number;
-use crate::path::{FieldPath, Step};
-use crate::problem::{Problem, Reason, dotted};
+use crate::problem::{Problem, Reason, dotted, joined};
 use crate::ratcheting::Pair;
-use crate::schema::{field, is_embedded};
-use crate::{bounds, formats, re2};
+use crate::schema::field;
+use crate::{bounds, extensions, formats, re2};
 
-/// What is wrong with a value; with a whole object if `is_object`. Unknown fields are not wrong: they are dropped.
+/// What is wrong with a value. Unknown fields are not: they are dropped.
 #[must_use]
 pub fn problems(value: &Value, schema: &Value) -> Vec<Problem> {
     problems_within(&Cell::new(usize::MAX), value, schema)
@@ -29,8 +28,7 @@ pub fn problems_within(steps: &Cell<usize>, value: &Value, schema: &Value) -> Ve
     let mut validation = Validation::within(steps);
     validation.is_brief = steps.get() < usize::MAX;
     let mut all = validation.found(None, value, schema);
-    all.extend(embedded(value, schema));
-    all.extend(duplicates(value, schema));
+    all.extend(extensions::problems(value, schema));
     all
 }
 
@@ -40,10 +38,7 @@ pub fn problems_of_update(new: &Value, old: &Value, schema: &Value) -> Vec<Probl
     let pair = Pair { schema, new, old };
     let steps = Cell::new(usize::MAX);
     let mut all = Validation::within(&steps).found(Some(pair), new, schema);
-    all.extend(embedded(new, schema));
-    if duplicates(old, schema).is_empty() {
-        all.extend(duplicates(new, schema));
-    }
+    all.extend(extensions::problems_of_update(new, old, schema));
     all
 }
 
@@ -57,8 +52,7 @@ pub fn are_valid(schema: &Value, values: &[Value]) -> bool {
     let mut values = values.iter();
     values.all(|value| {
         let found = validation.found(None, value, schema);
-        let others = [embedded(value, schema), duplicates(value, schema)].concat();
-        found.is_empty() && others.is_empty() && steps.get() > 0
+        found.is_empty() && extensions::problems(value, schema).is_empty() && steps.get() > 0
     })
 }
 
@@ -195,18 +189,29 @@ impl<'s> Validation<'s> {
         Some(compiled.is_match(text))
     }
 
-    fn list(&mut self, pair: Option<Pair>, items: &[Value], schema: &Value, path: &str) {
-        let count = items.len();
-        if let Some(least) = size(schema, "minItems").filter(|least| count < *least) {
-            let why = format!("should have at least {least} items");
-            let plain = format!("has fewer than {least} items");
+    /// Validates how many there are of something: what the API server calls it, and what plain words do.
+    fn count(
+        &mut self,
+        count: usize,
+        [least, most]: [Option<usize>; 2],
+        [theirs, plain]: [&str; 2],
+        path: &str,
+    ) {
+        if let Some(least) = least.filter(|least| count < *least) {
+            let why = format!("should have at least {least} {theirs}");
+            let plain = format!("has fewer than {least} {plain}");
             self.invalid(path, &count.into(), &why, plain);
         }
-        if let Some(most) = size(schema, "maxItems").filter(|most| count > *most) {
+        if let Some(most) = most.filter(|most| count > *most) {
             let problem = Problem::too_many(path, count, most);
-            self.found
-                .push(problem.plain(format!("has more than {most} items")));
+            let plain = format!("has more than {most} {plain}");
+            self.found.push(problem.plain(plain));
         }
+    }
+
+    fn list(&mut self, pair: Option<Pair>, items: &[Value], schema: &Value, path: &str) {
+        let bounds = ["minItems", "maxItems"].map(|bound| size(schema, bound));
+        self.count(items.len(), bounds, ["items", "items"], path);
         if schema["items"].is_object() {
             for (at, item) in items.iter().enumerate() {
                 let pair = pair.and_then(|pair| pair.item(at));
@@ -222,17 +227,8 @@ impl<'s> Validation<'s> {
         schema: &Value,
         path: &str,
     ) {
-        let count = fields.len();
-        if let Some(least) = size(schema, "minProperties").filter(|least| count < *least) {
-            let why = format!("should have at least {least} properties");
-            let plain = format!("has fewer than {least} entries");
-            self.invalid(path, &count.into(), &why, plain);
-        }
-        if let Some(most) = size(schema, "maxProperties").filter(|most| count > *most) {
-            let problem = Problem::too_many(path, count, most);
-            self.found
-                .push(problem.plain(format!("has more than {most} entries")));
-        }
+        let bounds = ["minProperties", "maxProperties"].map(|bound| size(schema, bound));
+        self.count(fields.len(), bounds, ["properties", "entries"], path);
         let required = schema["required"].as_array().into_iter().flatten();
         for name in required.filter_map(Value::as_str) {
             if !fields.contains_key(name) {
@@ -255,8 +251,19 @@ impl<'s> Validation<'s> {
     /// `allOf`, `anyOf`, `oneOf` and `not`.
     fn combined(&mut self, value: &Value, schema: &Value, path: &str) {
         let list = |name: &str| schema[name].as_array().filter(|all| !all.is_empty());
-        for schema in list("allOf").into_iter().flatten() {
-            self.value(None, value, schema, path);
+        let mut faults: Vec<(String, &str)> = Vec::new();
+        if let Some(all) = list("allOf") {
+            let mut valid = 0;
+            for schema in all {
+                let before = self.found.len();
+                self.value(None, value, schema, path);
+                valid += usize::from(self.found.len() == before);
+            }
+            if valid < all.len() {
+                let none = if valid == 0 { ". None validated" } else { "" };
+                let why = format!("must validate all the schemas (allOf){none}");
+                faults.push((why, "does not match all schemas in `allOf`"));
+            }
         }
         let before = self.found.len();
         let mut fits = |schema: &Value| {
@@ -265,24 +272,27 @@ impl<'s> Validation<'s> {
             self.found.truncate(before);
             fits
         };
-        let mut faults = Vec::new();
         if list("anyOf").is_some_and(|any| !any.iter().any(&mut fits)) {
-            let why = "must validate at least one schema (anyOf)";
+            let why = "must validate at least one schema (anyOf)".to_owned();
             faults.push((why, "matches none of the schemas in `anyOf`"));
         }
         if let Some(one) = list("oneOf") {
-            let why = "must validate one and only one schema (oneOf)";
-            match one.iter().filter(|schema| fits(schema)).count() {
-                1 => {}
-                0 => faults.push((why, "matches none of the schemas in `oneOf`")),
-                _ => faults.push((
-                    why,
+            let (found, plain) = match one.iter().filter(|schema| fits(schema)).count() {
+                1 => (String::new(), ""),
+                0 => (
+                    "Found none valid".to_owned(),
+                    "matches none of the schemas in `oneOf`",
+                ),
+                several => (
+                    format!("Found {several} valid alternatives"),
                     "matches several of the schemas in `oneOf` instead of exactly one",
-                )),
-            }
+                ),
+            };
+            let why = format!("must validate one and only one schema (oneOf). {found}");
+            faults.extend((!plain.is_empty()).then_some((why, plain)));
         }
         if schema["not"].is_object() && fits(&schema["not"]) {
-            let why = "must not validate the schema (not)";
+            let why = "must not validate the schema (not)".to_owned();
             faults.push((why, "matches the schema in `not`"));
         }
         // Without steps, a part only seems to fit.
@@ -290,23 +300,18 @@ impl<'s> Validation<'s> {
             // The API server names no field.
             let why = format!("\"{path}\" {why}");
             let problem = Problem::of_value(Reason::Invalid, "", &Value::from(""), &why);
-            self.found
-                .push(problem.of(dotted(path)).plain(plain.to_owned()));
+            let problem = problem.of(dotted(path)).plain(plain.to_owned());
+            self.found.push(problem);
         }
     }
 }
 
 /// The types that a schema wants, and that of a value which has none of them.
-fn wrong_type(value: &Value, schema: &Value) -> Option<(Vec<String>, &'static str)> {
-    let wanted = if schema["x-kubernetes-int-or-string"] == true {
-        vec!["integer".to_owned(), "string".to_owned()]
-    } else {
-        vec![
-            schema["type"]
-                .as_str()
-                .filter(|kind| !kind.is_empty())?
-                .to_owned(),
-        ]
+fn wrong_type<'s>(value: &Value, schema: &'s Value) -> Option<(Vec<&'s str>, &'static str)> {
+    let wanted = match schema["type"].as_str() {
+        _ if schema["x-kubernetes-int-or-string"] == true => vec!["integer", "string"],
+        Some(kind) if !kind.is_empty() => vec![kind],
+        _ => return None,
     };
     if value.is_null() && schema["nullable"] == true {
         return None;
@@ -320,7 +325,7 @@ fn wrong_type(value: &Value, schema: &Value) -> Option<(Vec<String>, &'static st
         Value::Array(_) => "array",
         Value::Object(_) => "object",
     };
-    let fits = |wanted: &String| match wanted.as_str() {
+    let fits = |wanted: &&str| match *wanted {
         "number" => value.is_number(),
         "integer" => number::is_whole(value),
         wanted => wanted == found,
@@ -372,132 +377,13 @@ fn go_format(value: &Value) -> &'static str {
     }
 }
 
-/// What embedded objects lack.
-fn embedded(value: &Value, schema: &Value) -> Vec<Problem> {
-    let mut all = Vec::new();
-    descend(
-        value,
-        schema,
-        &mut FieldPath::default(),
-        &mut |value, schema, path| {
-            let Some(fields) = value.as_object().filter(|_| is_embedded(schema)) else {
-                return;
-            };
-            for name in ["apiVersion", "kind"] {
-                let at = joined(&path.to_string(), name);
-                let problem = match fields.get(name) {
-                    None => Problem::new(Reason::Required, &at, ""),
-                    Some(Value::String(text)) if !text.is_empty() => continue,
-                    Some(text @ Value::String(_)) => {
-                        Problem::of_value(Reason::Invalid, &at, text, "must not be empty")
-                    }
-                    Some(other) => {
-                        Problem::of_value(Reason::Invalid, &at, other, "must be a string")
-                    }
-                };
-                let plain = format!("has no `{name}`, which an embedded object needs");
-                all.push(problem.of(path.dotted()).plain(plain));
-            }
-        },
-    );
-    all
-}
-
-/// The items that occur a second time in sets, and in lists with keys.
-fn duplicates(value: &Value, schema: &Value) -> Vec<Problem> {
-    let mut all = Vec::new();
-    descend(
-        value,
-        schema,
-        &mut FieldPath::default(),
-        &mut |value, schema, path| {
-            let Some(items) = value.as_array() else {
-                return;
-            };
-            let keys = match schema["x-kubernetes-list-type"].as_str() {
-                Some("set") => None,
-                Some("map") => schema["x-kubernetes-list-map-keys"].as_array(),
-                _ => return,
-            };
-            let is_item = |item: &Value| keys.is_none() || item.is_object() || item.is_null();
-            if let Some(at) = items.iter().position(|item| !is_item(item)) {
-                let field = format!("{path}[{at}]");
-                let why = "must be an object for an array of list-type map";
-                let problem = Problem::of_value(Reason::Invalid, &field, &items[at], why);
-                let plain = "is no object, as each item of a list with keys".to_owned();
-                all.push(problem.of(format!("{}[{at}]", path.dotted())).plain(plain));
-                return;
-            }
-            let (mut once, mut twice) = (HashSet::new(), HashSet::new());
-            for (at, item) in items.iter().enumerate() {
-                let identity = keys.map_or_else(|| item.clone(), |keys| identity(item, keys));
-                let text = identity.to_string();
-                // The third and all later ones are not reported.
-                if !once.insert(text.clone()) && twice.insert(text) {
-                    let plain = format!("repeats `{identity}`, which may occur only once");
-                    let field = format!("{path}[{at}]");
-                    let problem = Problem::of_value(Reason::Duplicate, &field, &identity, "");
-                    all.push(problem.of(format!("{}[{at}]", path.dotted())).plain(plain));
-                }
-            }
-        },
-    );
-    all
-}
-
-/// The keys of an item that it has.
-fn identity(item: &Value, keys: &[Value]) -> Value {
-    let keys = keys.iter().filter_map(Value::as_str);
-    let values = keys.filter_map(|key| Some((key.to_owned(), item.get(key)?.clone())));
-    values.collect()
-}
-
-/// Visits a value and all in it that a schema describes, with their paths.
-fn descend(
-    value: &Value,
-    schema: &Value,
-    path: &mut FieldPath,
-    visit: &mut impl FnMut(&Value, &Value, &FieldPath),
-) {
-    visit(value, schema, path);
-    let mut below = |step, value, schema| {
-        path.0.push(step);
-        descend(value, schema, path, visit);
-        path.0.pop();
-    };
-    match value {
-        Value::Object(fields) => {
-            for (name, value) in fields {
-                if let Some(schema) = schema["properties"].get(name) {
-                    below(Step::Field(name.clone()), value, schema);
-                } else if let Some(schema) = field(schema, name) {
-                    below(Step::Key(name.clone()), value, schema);
-                }
-            }
-        }
-        Value::Array(items) if schema["items"].is_object() => {
-            for (at, item) in items.iter().enumerate() {
-                below(Step::Index(at), item, &schema["items"]);
-            }
-        }
-        _ => {}
-    }
-}
-
 fn size(schema: &Value, bound: &str) -> Option<usize> {
     schema[bound]
         .as_u64()
         .and_then(|size| usize::try_from(size).ok())
 }
 
-fn joined(path: &str, name: &str) -> String {
-    match path {
-        "" => name.to_owned(),
-        _ => format!("{path}.{name}"),
-    }
-}
-
-fn quoted(kinds: &[String]) -> String {
+fn quoted(kinds: &[&str]) -> String {
     format!("`{}`", kinds.join("` or `"))
 }
 

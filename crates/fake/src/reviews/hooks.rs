@@ -17,7 +17,7 @@ pub struct Hook {
     pub kind: Option<[String; 3]>,
 }
 
-/// The status and body of a webhook's answer; `None` if there is none.
+/// The status and body of a webhook's answer; `None` without an answer.
 pub type HookAnswer = Option<(StatusCode, String)>;
 
 type Ask = dyn Fn(String, Value) -> BoxFuture<'static, HookAnswer> + Send + Sync;

@@ -7,12 +7,8 @@ use hyper::Method;
 use serde_json::{Value, json};
 
 use super::{
-    Call,
-    answer::ErrorResponse,
-    patch::tidy,
-    path::Path,
-    store::Objects,
-    write::{Checked, Pending},
+    Call, answer::ErrorResponse, commit::Checked, patch::tidy, path::Path, store::Objects,
+    write::Pending,
 };
 
 /// A write about which webhooks are asked.

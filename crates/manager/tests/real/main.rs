@@ -8,6 +8,8 @@
     reason = "tables of cases"
 )]
 
+#[path = "../../../rules/tests/verdicts/agree.rs"]
+mod agree;
 mod cases;
 mod compare;
 mod dynamic;
@@ -17,6 +19,9 @@ mod kbr;
 mod kinds;
 mod kubelet;
 mod pods;
+#[allow(dead_code, reason = "kbr-testing uses the rest")]
+#[path = "../../../testing/src/random.rs"]
+mod random;
 mod talk;
 mod unions;
 mod webhooks;

@@ -18,12 +18,7 @@ impl Environment {
     pub(super) async fn resync(&mut self) -> Result<(), Broken> {
         let is_late = self.plan.has_replicas() || self.plan.lateness().is_some();
         let is_judged = self.scenario.period.is_none() || !is_late;
-        let mut mark = if self.plan.restarts() || self.scenario.operator.is_client() {
-            self.network.crash("the operator ends at rest".to_owned());
-            self.mark()
-        } else {
-            self.reconcile_again()
-        };
+        let mut mark = self.reconcile_again(self.plan.restarts());
         // What is due by the schedule would be another change.
         self.settle().await?;
         // What was due before, it does late.
@@ -36,7 +31,7 @@ impl Environment {
                 break;
             }
             self.idle().await?;
-            mark = self.reconcile_again();
+            mark = self.reconcile_again(false);
             self.settle().await?;
         }
         self.history.unstable = self.changes_since(&mark);
@@ -52,10 +47,15 @@ impl Environment {
         }
     }
 
-    fn reconcile_again(&self) -> Mark {
-        let what = "everything is reconciled again".to_owned();
-        self.network.tell(Happened::Action(what));
-        self.enqueue_all();
+    /// In a new process, if it is wanted or there is no other way.
+    fn reconcile_again(&self, restarts: bool) -> Mark {
+        if restarts || self.scenario.operator.is_client() {
+            self.network.crash("the operator ends at rest".to_owned());
+        } else {
+            let what = "everything is reconciled again".to_owned();
+            self.network.tell(Happened::Action(what));
+            self.enqueue_all();
+        }
         self.mark()
     }
 
