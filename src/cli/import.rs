@@ -23,6 +23,7 @@ use kbr_scaffold::changes;
 use kbr_scaffold::existing::{self, Named, Wanted};
 use kbr_scaffold::golang::{self, Found, GoResource, GoWebhooks, carried};
 use kbr_scaffold::imported::{self, Definition, Types};
+use kbr_scaffold::library::Origin;
 use kbr_scaffold::project::{Head, KBR, Project, Table};
 use kbr_scaffold::resource::Resource;
 use kbr_scaffold::resource::target::Target;
@@ -124,6 +125,7 @@ fn head(args: &Args, found: &Found) -> Head {
         repo: project.repo.clone(),
         owner: String::new(),
         license: found.license.to_owned(),
+        library: Origin::default(),
     }
 }
 

@@ -4,6 +4,7 @@ use std::env;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 use super::write::{self, Intent, Plan};
 use super::{WriteArgs, prompt};
@@ -13,6 +14,7 @@ use kbr_host::lines::Lines;
 use kbr_host::output;
 use kbr_scaffold::blueprint::Presence;
 use kbr_scaffold::contents;
+use kbr_scaffold::library::Origin;
 use kbr_scaffold::project::{self, Head, KBR, Project, name, values};
 use kbr_scaffold::resource::controller::FIELD_MANAGER_MAX;
 use kbr_scaffold::resource::names;
@@ -55,6 +57,11 @@ pub struct Args {
     /// License: a `LICENSE` file and a key in `Cargo.toml` [default: apache2]
     #[arg(long)]
     license: Option<License>,
+    /// Where the runtime library is: in the project, or in the registry, as any other crate [default: vendored]
+    ///
+    /// `kbr upgrade --library` changes it later.
+    #[arg(long, value_parser = library(), value_name = "WHERE")]
+    library: Option<Origin>,
     /// Folder of the project; created if it is missing
     #[arg(long, value_name = "PATH", default_value = ".")]
     directory: PathBuf,
@@ -180,6 +187,7 @@ fn wanted(
         repo: or(args.repo.as_deref(), |head| &head.repo, ""),
         owner: or(args.owner.as_deref(), |head| &head.owner, ""),
         license: or(license, |head| &head.license, "apache2"),
+        library: args.library.or(found.map(|head| head.library)).unwrap_or_default(),
     }
 }
 
@@ -252,7 +260,23 @@ fn check_same(wanted: &Head, found: &Head) -> anyhow::Result<()> {
             );
         }
     }
+    if wanted.library != found.library {
+        let [found, wanted] = [found, wanted].map(|head| head.library.name());
+        problems.add(
+            format!("this project has `--library {found}`, not `{wanted}`"),
+            format!("run `kbr upgrade --library {wanted}`"),
+        );
+    }
     problems.into_result()
+}
+
+/// The values of `--library`.
+pub fn library() -> impl TypedValueParser<Value = Origin> {
+    let words = PossibleValuesParser::new(Origin::ALL.map(Origin::name));
+    words.map(|word| {
+        let named = Origin::ALL.into_iter().find(|it| it.name() == word);
+        named.unwrap_or_default()
+    })
 }
 
 /// Every value, and its source unless it is a flag.

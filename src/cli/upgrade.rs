@@ -14,11 +14,13 @@ use anyhow::Context as _;
 
 use self::git::Repository;
 use self::prepare::Prepared;
+use super::init;
 use super::report::Format;
 use kbr_host::diagnostic::{Diagnostic, nothing_written};
 use kbr_host::output;
 use kbr_scaffold::changes::Change;
 use kbr_scaffold::commit::{self, Lock, suspended};
+use kbr_scaffold::library::Origin;
 use kbr_scaffold::project::KBR;
 use kbr_scaffold::workdir;
 
@@ -31,6 +33,7 @@ use kbr_scaffold::workdir;
 ///     kbr upgrade --dry-run
 ///     kbr upgrade
 ///     kbr upgrade --continue   # after conflicts
+///     kbr upgrade --library registry
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(verbatim_doc_comment)]
 #[allow(
@@ -53,6 +56,9 @@ pub struct Args {
     /// Undo an unfinished upgrade; files that you edited since are listed and kept
     #[arg(long, group = "verb")]
     abort: bool,
+    /// Also move the runtime library: into the project, or to the registry, as any other crate
+    #[arg(long, value_parser = init::library(), value_name = "WHERE", conflicts_with_all = ["diff", "continues", "abort"])]
+    library: Option<Origin>,
     /// Upgrade even if there are uncommitted changes
     #[arg(long)]
     allow_dirty: bool,
@@ -123,10 +129,11 @@ struct Ready {
 fn ready(root: &Path, args: &Args) -> anyhow::Result<Option<Ready>> {
     let lock = commit::lock(root)?;
     let project = workdir::load(root)?;
-    if project.head.kbr == KBR {
+    let wanted = args.library.unwrap_or(project.head.library);
+    if prepare::is_current(&project, wanted) {
         return Ok(None);
     }
-    let prepared = prepare::prepare(root, &project)?;
+    let prepared = prepare::prepare(root, &project, wanted)?;
     prepared.check_library(args.discard_library_changes)?;
     let repository = if args.allow_dirty {
         Repository::find_if_usable(root)
@@ -155,8 +162,9 @@ fn preview(root: &Path, args: &Args) -> anyhow::Result<ExitCode> {
     }
     suspended::check(root)?;
     let project = workdir::load(root)?;
-    let prepared = prepare::prepare(root, &project)?;
-    let is_current = project.head.kbr == KBR;
+    let wanted = args.library.unwrap_or(project.head.library);
+    let prepared = prepare::prepare(root, &project, wanted)?;
+    let is_current = prepare::is_current(&project, wanted);
     if args.check {
         messages::check(&prepared, args.output, is_current)?;
         let code = if is_current {

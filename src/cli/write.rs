@@ -14,7 +14,7 @@ use kbr_scaffold::blueprint::{self, Blueprint, Edit, Presence, Source};
 use kbr_scaffold::changes::{self, Change, Outside, Records};
 use kbr_scaffold::commit::{self, Lock};
 use kbr_scaffold::contents;
-use kbr_scaffold::library;
+use kbr_scaffold::library::{self, Origin};
 use kbr_scaffold::project::{Project, Table};
 use kbr_scaffold::scaffold::{Part, Policy};
 use kbr_scaffold::workdir;
@@ -176,7 +176,10 @@ fn root() -> anyhow::Result<PathBuf> {
 fn load(root: &Path) -> anyhow::Result<Project> {
     let project = workdir::load(root)?;
     embedded::check(&project.head.kbr)?;
-    library::check(contents::library_manifest(root)?.as_deref())?;
+    // Of a library in the registry, cargo checks the version.
+    if project.head.library == Origin::Vendored {
+        library::check(contents::library_manifest(root)?.as_deref())?;
+    }
     Ok(project)
 }
 

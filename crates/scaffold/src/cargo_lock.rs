@@ -1,7 +1,7 @@
 //! The `Cargo.lock` of a new project, written without cargo: the reference project's lock with the project's packages renamed, and
 //! packages and dependencies sorted by name like cargo does.
 
-use crate::library;
+use crate::library::{self, Origin};
 
 /// The name of the reference project, which `kbr init` created. Its lock is a part of each release.
 const REFERENCE: &str = "kbr-reference";
@@ -9,11 +9,18 @@ const REFERENCE: &str = "kbr-reference";
 /// The first line of each package.
 const PACKAGE: &str = "\n[[package]]\n";
 
-/// The lock of the project `name`, from that of a reference project.
-pub fn named(reference: &str, name: &str) -> String {
+/// The lock of the project `name`, from that of a reference project. Without the packages of a library in the registry, whose checksums
+/// only cargo knows: its next command adds them.
+pub fn named(reference: &str, name: &str, library: Origin) -> String {
     let mut parts = reference.split(PACKAGE);
     let head = parts.next().unwrap_or_default();
-    let mut packages: Vec<String> = parts.map(|package| rename_package(package, name)).collect();
+    let is_left_out = |package: &str| {
+        library == Origin::Registry && library::packages().any(|ours| ours == package_name(package))
+    };
+    let packages = parts.filter(|package| !is_left_out(package));
+    let mut packages: Vec<String> = packages
+        .map(|package| rename_package(package, name))
+        .collect();
     // A stable sort keeps the order of several versions of a crate.
     packages.sort_by(|a, b| package_name(a).cmp(package_name(b)));
     let mut lock = head.to_owned();

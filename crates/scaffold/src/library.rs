@@ -7,6 +7,37 @@ use crate::edited::sha256;
 use crate::install;
 use kbr_host::diagnostic::Diagnostic;
 use kbr_host::notation::Version;
+use serde::{Deserialize, Serialize};
+
+/// Where a project has the library.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Origin {
+    /// Copies in the project's `third_party/`.
+    #[default]
+    Vendored,
+    /// The registry, as any other crate.
+    Registry,
+}
+
+impl Origin {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Origin::Vendored, Origin::Registry];
+
+    /// `vendored`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Origin::Vendored => "vendored",
+            Origin::Registry => "registry",
+        }
+    }
+
+    /// Whether it is the default, which PROJECT does not record.
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde wants it")]
+    pub(crate) fn is_vendored(&self) -> bool {
+        *self == Origin::Vendored
+    }
+}
 
 /// The folder of kbr-manager in a project.
 pub const FOLDER: &str = "third_party/kbr-manager";

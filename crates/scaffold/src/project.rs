@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use toml::Spanned;
 use toml::de::{DeTable, Deserializer};
 
+use crate::library::Origin;
 use crate::resource::Resource;
 use crate::resource::controller::Controller;
 use crate::resource::target::Target;
@@ -26,7 +27,7 @@ use kbr_host::lines::Lines;
 use kbr_host::notation::Version;
 
 pub use table::Table;
-pub use upgraded::{upgraded, with_release};
+pub use upgraded::{upgraded, with_library, with_release};
 pub use without::without;
 
 /// The file's name, in the project's root; a commit writes it last.
@@ -66,6 +67,9 @@ pub struct Head {
     /// `apache2`, `mit` or `none`.
     #[serde(default)]
     pub license: String,
+    /// Where the project has the library. Recorded unless it is in the project.
+    #[serde(default, skip_serializing_if = "Origin::is_vendored")]
+    pub library: Origin,
 }
 
 /// `[manifests]`: options that every run of `kbr manifests` reads; flags on the command line override them.
@@ -177,6 +181,7 @@ impl Project {
             license: spdx(&head.license).to_owned(),
             namespace: head.namespace(),
             manager_id: head.manager_id(),
+            vendored: head.library.is_vendored(),
             ..Vars::default()
         }
     }

@@ -26,6 +26,8 @@ pub struct Vars {
     pub namespace: String,
     /// `<project>.<domain>`: manager id and name of the Lease.
     pub manager_id: String,
+    /// Whether the library is in the project's `third_party/`.
+    pub vendored: bool,
 
     /// `crew`: the `--group` word, or the full group if there is no domain.
     pub group: String,

@@ -60,7 +60,7 @@ pub fn notes(added: &Added) -> Lines {
         )
     } else {
         format!(
-            "note: the image needs the crate too: add `COPY {folder} {folder}` to `Dockerfile`, below `COPY third_party third_party`"
+            "note: the image needs the crate too: add `COPY {folder} {folder}` to `Dockerfile`, below `COPY api/Cargo.toml api/`"
         )
     };
     Lines::from_iter([lock, image])

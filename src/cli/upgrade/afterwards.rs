@@ -9,6 +9,7 @@ use super::messages;
 use crate::cli::{prompt, report};
 use kbr_host::output;
 use kbr_programs::cargo;
+use kbr_scaffold::library::Origin;
 use kbr_scaffold::upgrade::notes::Note;
 
 const CHECK: &str = "cargo check --workspace --all-targets";
@@ -33,8 +34,11 @@ pub fn run(root: &Path, args: &Args, notes: &[Note]) {
 }
 
 fn steps(root: &Path, args: &Args) {
+    // What was vendored needs no network; a package of the registry has to come from there.
+    let is_offline = args.library != Some(Origin::Registry);
     let lock = ["update", "--workspace", "--offline"];
-    if !succeeded("cargo update --workspace", &cargo::output(root, &lock)) {
+    let lock = if is_offline { &lock[..] } else { &lock[..2] };
+    if !succeeded("cargo update --workspace", &cargo::output(root, lock)) {
         return;
     }
     let generated = kbr_manifests::generate(root, kbr_manifests::Options::default())

@@ -153,11 +153,11 @@ pub fn check(prepared: &Prepared, format: Format, is_current: bool) -> anyhow::R
             .filter(|change| change.verb == verb)
             .count()
     };
-    let text = format!(
-        "PROJECT says kbr {}, but this is kbr {KBR}; conflicts: {}",
-        prepared.from,
-        count(Verb::Conflict)
-    );
+    let conflicts = count(Verb::Conflict);
+    let text = match &*prepared.from {
+        KBR => format!("the library is to be moved; conflicts: {conflicts}"),
+        from => format!("PROJECT says kbr {from}, but this is kbr {KBR}; conflicts: {conflicts}"),
+    };
     let stale = Diagnostic::new(text).help("run `kbr upgrade`");
     output::failure("error", &stale.into());
     Ok(())

@@ -10,7 +10,7 @@ use kbr_host::diagnostic::Diagnostic;
 use kbr_host::output;
 use kbr_host::regular;
 use kbr_scaffold::changes::{self, Change, Locator, Verb};
-use kbr_scaffold::library;
+use kbr_scaffold::library::{self, Origin};
 use kbr_scaffold::project::{self, KBR, PROJECT, Project};
 use kbr_scaffold::upgrade::notes::{self, Note};
 use kbr_scaffold::upgrade::{self, Changes, Disk, Plan, Span, Tree};
@@ -30,20 +30,20 @@ pub struct Prepared {
     pub edited: Vec<(String, String)>,
 }
 
-/// Plans the upgrade of the project at `root` to this release.
+/// Plans the upgrade of the project at `root` to this release, with the library where `wanted` says.
 ///
 /// # Errors
 /// This kbr does not know the project's release; a file cannot be read.
-pub fn prepare(root: &Path, project: &Project) -> anyhow::Result<Prepared> {
+pub fn prepare(root: &Path, project: &Project, wanted: Origin) -> anyhow::Result<Prepared> {
     let from = &project.head.kbr;
     let span = Span { from, to: KBR };
-    let (ancestor, mut new) = trees(project, from)?;
+    let (ancestor, mut new) = trees(project, from, wanted)?;
     let disk = read(root, &ancestor, &new)?;
     let known = embedded::changes(from);
     let notes = left(&ancestor, &mut new, &disk, span, known);
     let mut plan = upgrade::plan(&ancestor, &new, &disk, span, known);
-    if from != KBR {
-        plan.changes.push(record(root)?);
+    if !is_current(project, wanted) {
+        plan.changes.push(record(root, wanted)?);
     }
     Ok(Prepared {
         from: from.clone(),
@@ -58,16 +58,23 @@ pub fn prepare(root: &Path, project: &Project) -> anyhow::Result<Prepared> {
 /// # Errors
 /// A file cannot be read.
 pub fn notes(root: &Path, project: &Project, span: Span) -> anyhow::Result<Vec<Note>> {
-    let (ancestor, mut new) = trees(project, span.from)?;
+    let (ancestor, mut new) = trees(project, span.from, project.head.library)?;
     let disk = read(root, &ancestor, &new)?;
     let known = embedded::changes(span.from);
     Ok(left(&ancestor, &mut new, &disk, span, known))
 }
 
-/// The project as its release and this one write it.
-fn trees(project: &Project, from: &str) -> anyhow::Result<(Tree, Tree)> {
+/// Whether the project is of this release already, with the library where `wanted` says.
+pub fn is_current(project: &Project, wanted: Origin) -> bool {
+    project.head.kbr == KBR && project.head.library == wanted
+}
+
+/// The project as its release writes it, and as this one does with the library where `wanted` says.
+fn trees(project: &Project, from: &str, wanted: Origin) -> anyhow::Result<(Tree, Tree)> {
     let ancestor = upgrade::tree(project, &embedded::find(from)?)?;
-    Ok((ancestor, upgrade::tree(project, &embedded::current()?)?))
+    let mut project = project.clone();
+    project.head.library = wanted;
+    Ok((ancestor, upgrade::tree(&project, &embedded::current()?)?))
 }
 
 /// Switches off in `new` what the user's code is not ready for, and notes it with everything else that is left.
@@ -108,11 +115,11 @@ impl Prepared {
 }
 
 /// The change of PROJECT.
-fn record(root: &Path) -> anyhow::Result<Change> {
+fn record(root: &Path, library: Origin) -> anyhow::Result<Change> {
     let path = root.join(PROJECT);
     let before =
         regular::text(&path).with_context(|| format!("cannot read `{}`", path.display()))?;
-    let after = project::upgraded(&before, KBR)?;
+    let after = project::with_library(&project::upgraded(&before, KBR)?, library)?;
     Ok(Change {
         path: PROJECT.to_owned(),
         verb: Verb::Update,

@@ -3,6 +3,7 @@
 use super::Source;
 use crate::cargo_lock;
 use crate::install;
+use crate::library::Origin;
 use crate::project::{Project, Table};
 use crate::release::Release;
 use crate::resource::Resource;
@@ -79,9 +80,13 @@ fn head(
         parts.push(Part::Whole {
             path: LOCK.to_owned(),
             policy,
-            text: cargo_lock::named(&release.lock, &project.head.name),
+            text: cargo_lock::named(&release.lock, &project.head.name, project.head.library),
         });
     }
+    if project.head.library == Origin::Registry {
+        return Ok(parts);
+    }
+    parts.extend(sets.render("vendored", vars, paths)?);
     let library = release.library.iter().filter(|(path, _)| paths.have(path));
     parts.extend(library.map(|(path, text)| Part::Whole {
         path: path.clone(),

@@ -56,7 +56,7 @@ const NAMES: [&str; 12] = [
 #[test]
 fn the_reference_lock_is_in_cargos_order() {
     let lock = checkout::lock();
-    assert_eq!(named(&lock, REFERENCE), lock);
+    assert_eq!(named(&lock, REFERENCE, Origin::Vendored), lock);
     for ours in library::packages().chain([REFERENCE, "kbr-reference-api"]) {
         assert!(
             lock.contains(&format!("{PACKAGE}name = \"{ours}\"\n")),
@@ -80,7 +80,7 @@ fn the_lock_has_the_version_of_the_library() {
 #[test]
 fn the_references_name_does_not_occur_in_a_projects_lock() {
     let reference = checkout::lock();
-    let lock = named(&reference, "zoo-ranger");
+    let lock = named(&reference, "zoo-ranger", Origin::Vendored);
     assert!(!lock.contains(REFERENCE));
     assert_eq!(
         lock.matches("zoo-ranger-api").count(),
@@ -98,9 +98,9 @@ fn cargo_does_not_change_the_lock_of_a_project() {
     workspace(root, REFERENCE);
     cargo(root, &["generate-lockfile", "--offline"]);
     let reference = fs::read_to_string(root.join("Cargo.lock")).unwrap();
-    assert_eq!(named(&reference, REFERENCE), reference);
+    assert_eq!(named(&reference, REFERENCE, Origin::Vendored), reference);
     for name in NAMES {
-        let lock = named(&reference, name);
+        let lock = named(&reference, name, Origin::Vendored);
         workspace(root, name);
         fs::write(root.join("Cargo.lock"), &lock).unwrap();
         cargo(

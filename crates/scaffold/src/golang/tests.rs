@@ -113,6 +113,7 @@ fn what_could_change_the_meaning_of_a_file_is_not_carried() {
         repo: String::new(),
         owner: String::new(),
         license: String::new(),
+        library: crate::library::Origin::default(),
     };
     let edits = format!("{:?}", carried::deployment(&read(&files).unwrap(), &head));
     assert!(edits.contains(r#"\"a: b\\n  replicas\": \"9\""#), "{edits}");

@@ -43,6 +43,7 @@ fn tables_are_read_back_in_the_order_of_the_file() {
         repo: "github.com/crew/captains".to_owned(),
         owner: "The \"Crew\"".to_owned(),
         license: "apache2".to_owned(),
+        library: Origin::default(),
     };
     let mut text = head.text().unwrap();
     let tables = vec![

@@ -4,6 +4,7 @@ use clap::Parser;
 
 use super::args::{ApiParts, Args};
 use super::target::{ApiSelection, choose};
+use kbr_scaffold::library::Origin;
 use kbr_scaffold::project::{Head, KBR, Project, Table};
 use kbr_scaffold::resource::controller::Controller;
 
@@ -23,6 +24,7 @@ pub(super) fn project(domain: &str) -> Project {
         repo: String::new(),
         owner: String::new(),
         license: String::new(),
+        library: Origin::default(),
     })
 }
 
