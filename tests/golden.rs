@@ -120,7 +120,8 @@ fn summarize(case: &Path, files: &mut Tree) {
 /// Replaces the version and number of files in lines about the library: `third_party/kbr-manager (kbr-manager 0.2.0, 93 files)`.
 fn without_library(said: &str) -> String {
     let line = |line: &str| {
-        let is_counted = line.contains("third_party/") && line.trim_end_matches(')').ends_with(" files");
+        let is_counted =
+            line.contains("third_party/") && line.trim_end_matches(')').ends_with(" files");
         let named = line.rsplit_once(" (").or_else(|| line.rsplit_once(": "));
         match named.filter(|_| is_counted) {
             Some((before, _)) => format!("{before} [files]\n"),

@@ -187,7 +187,10 @@ fn wanted(
         repo: or(args.repo.as_deref(), |head| &head.repo, ""),
         owner: or(args.owner.as_deref(), |head| &head.owner, ""),
         license: or(license, |head| &head.license, "apache2"),
-        library: args.library.or(found.map(|head| head.library)).unwrap_or_default(),
+        library: args
+            .library
+            .or(found.map(|head| head.library))
+            .unwrap_or_default(),
     }
 }
 

@@ -6,6 +6,7 @@ mod read;
 
 use std::collections::BTreeMap;
 
+use apiserver_rules::rbac;
 use serde_json::{Value, json};
 
 use super::markers::Marker;
@@ -55,15 +56,19 @@ impl Roles {
         (group, resource, name): (&str, &str, Option<&str>),
         verbs: &[&'a str],
     ) -> Vec<&'a str> {
-        let has = |set: &Set, name: &str| set.contains("*") || set.contains(name);
         let rules = || {
             self.0.values().flatten().filter(|rule| {
-                (rule.names.is_empty() || name.is_some_and(|name| rule.names.contains(name)))
-                    && has(&rule.groups, group)
-                    && has(&rule.resources, resource)
+                rbac::allows_name(&rule.names, name.unwrap_or_default())
+                    && rule.groups.iter().any(|it| rbac::allows_group(it, group))
+                    && rule
+                        .resources
+                        .iter()
+                        .any(|it| rbac::allows_resource(it, resource))
             })
         };
-        let permitted = |verb: &&str| rules().any(|rule| has(&rule.verbs, verb));
+        let permitted = |verb: &&str| {
+            rules().any(|rule| rule.verbs.iter().any(|it| rbac::allows_verb(it, verb)))
+        };
         verbs
             .iter()
             .copied()

@@ -34,6 +34,7 @@ mod number;
 mod path;
 mod problem;
 mod ratcheting;
+pub mod rbac;
 pub mod re2;
 #[cfg_attr(not(feature = "cel"), path = "rules/off.rs")]
 mod rules;

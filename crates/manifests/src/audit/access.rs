@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use apiserver_rules::rbac;
+
 /// Verbs that the API server checks while it handles a request for something else, so that no log contains them.
 const UNLOGGED: [&str; 7] = [
     "approve",
@@ -30,16 +32,16 @@ pub struct Access {
 impl Access {
     /// Whether RBAC allows the request `asked` by this part of a rule.
     pub fn covers(&self, asked: &Access) -> bool {
-        let is = |granted: &str, asked: &str| granted == "*" || granted == asked;
-        if !is(&self.verb, &asked.verb) {
+        if !rbac::allows_verb(&self.verb, &asked.verb) {
             return false;
         }
         if asked.resource.is_empty() {
-            return covers_url(&self.url, &asked.url);
+            return !self.url.is_empty() && rbac::allows_url(&self.url, &asked.url);
         }
-        is(&self.group, &asked.group)
-            && covers_resource(&self.resource, &asked.resource)
-            && (self.name.is_empty() || self.name == asked.name)
+        let names = Some(&self.name).filter(|name| !name.is_empty());
+        rbac::allows_group(&self.group, &asked.group)
+            && rbac::allows_resource(&self.resource, &asked.resource)
+            && rbac::allows_name(names, &asked.name)
     }
 
     /// Whether it may cover more than one verb on one resource or URL.
@@ -75,17 +77,6 @@ impl Access {
     fn object(&self) -> [&str; 4] {
         [&self.group, &self.resource, &self.name, &self.url]
     }
-}
-
-fn covers_url(granted: &str, asked: &str) -> bool {
-    let prefix = granted.strip_suffix('*');
-    !granted.is_empty() && (granted == asked || prefix.is_some_and(|it| asked.starts_with(it)))
-}
-
-fn covers_resource(granted: &str, asked: &str) -> bool {
-    let subresource = asked.split_once('/').map(|(_, name)| name);
-    let of_any = granted.strip_prefix("*/");
-    granted == "*" || granted == asked || of_any.is_some() && of_any == subresource
 }
 
 /// The arguments of an RBAC marker for these: `groups=core,resources=pods,verbs=get;list`, one for each resource or URL.

@@ -58,7 +58,9 @@ pub fn with_library(text: &str, library: Origin) -> anyhow::Result<String> {
         _ => Err(Diagnostic::new(format_args!(
             "kbr cannot change where the library is in `{PROJECT}`"
         ))
-        .help(format_args!("write it on one line below `layout`: `{line}`"))
+        .help(format_args!(
+            "write it on one line below `layout`: `{line}`"
+        ))
         .into()),
     }
 }
@@ -101,7 +103,11 @@ mod tests {
     #[test]
     fn the_origin_of_the_library_comes_and_goes_with_its_line() {
         let last = "layout = \"v1\"\nkbr = \"0.2.0\"\nname = \"a\"\ndomain = \"b.c\"";
-        for text in [OLD.to_owned(), OLD.replace('\n', "\r\n"), format!("{last}\n")] {
+        for text in [
+            OLD.to_owned(),
+            OLD.replace('\n', "\r\n"),
+            format!("{last}\n"),
+        ] {
             let there = with_library(&text, Origin::Registry).unwrap();
             assert_eq!(parse(&there).unwrap().head.library, Origin::Registry);
             assert_eq!(with_library(&there, Origin::Registry).unwrap(), there);

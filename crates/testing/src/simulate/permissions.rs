@@ -4,6 +4,7 @@
 
 use std::fmt;
 
+use apiserver_rules::rbac;
 use hyper::Method;
 use serde::Deserialize;
 use serde_json::Value;
@@ -90,17 +91,16 @@ impl Permissions {
 
 impl Rule {
     fn allows(&self, needed: &Needed) -> bool {
-        let has = |list: &[String], wanted: &str| list.iter().any(|it| it == "*" || it == wanted);
-        let any_kind = needed
-            .resource
-            .split_once('/')
-            .map(|(_, sub)| format!("*/{sub}"));
-        let names = &self.resource_names;
-        has(&self.verbs, needed.verb)
-            && has(&self.api_groups, &needed.group)
-            && (has(&self.resources, &needed.resource)
-                || any_kind.is_some_and(|any| self.resources.contains(&any)))
-            && (names.is_empty() || names.contains(&needed.name))
+        let (verbs, groups) = (&self.verbs, &self.api_groups);
+        verbs.iter().any(|it| rbac::allows_verb(it, needed.verb))
+            && groups
+                .iter()
+                .any(|it| rbac::allows_group(it, &needed.group))
+            && self
+                .resources
+                .iter()
+                .any(|it| rbac::allows_resource(it, &needed.resource))
+            && rbac::allows_name(&self.resource_names, &needed.name)
     }
 }
 
