@@ -4,6 +4,7 @@
 
 pub mod attributes;
 pub mod cronjob;
+pub mod disagreements;
 pub mod enums;
 pub mod lists;
 pub mod paths;

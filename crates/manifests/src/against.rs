@@ -86,7 +86,7 @@ pub fn compare(root: &Path, source: &Source) -> anyhow::Result<Comparison> {
     let map = &SourceMap::new(&sources.files, &sources.called("lint"));
     let mut crds = Vec::new();
     if let Some(generator) = super::generator_of(&packages) {
-        crds = definitions(root, generator, options, map, &mut problems);
+        (crds, _) = definitions(root, generator, options, map, &mut problems);
     }
     if let Some(error) = problem::error(problems) {
         return Err(error.into());

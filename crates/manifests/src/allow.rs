@@ -17,6 +17,9 @@ pub const MISSING_PERMISSION: &str = "missing-permission";
 /// The id of watches that cache every object of a large kind.
 pub const UNSELECTIVE_WATCH: &str = "unselective-watch";
 
+/// The id of types that read or write something else than their schema says.
+pub const SERDE: &str = "serde";
+
 /// The id of a kind that earlier CRDs have and no type defines any more. It has no line of Rust, so only PROJECT can allow it.
 pub const KIND_REMOVED: &str = "kind-removed";
 
@@ -52,6 +55,11 @@ const OWN: &[Own] = &[
         IGNORED_ATTRIBUTE,
         Kind::Error,
         "attributes that have no effect: `length` on a map, `range` on a string, `StructMerge`, unknown keys in `extend`",
+    ),
+    Own::new(
+        SERDE,
+        Kind::UnlessAllowed,
+        "a type and its schema that disagree: an object that the API server accepts cannot be read, or what is written of it is rejected, loses a field, or differs each time; a warning if only some texts or numbers cannot be read. Objects made from the schema show it, so no attribute has to be known",
     ),
     Own::new(
         "unknown-resource",

@@ -7,6 +7,7 @@
 )]
 
 pub mod against;
+mod agreement;
 mod allow;
 mod artifacts;
 pub mod audit;
@@ -40,7 +41,7 @@ mod unselective;
 mod version_skew;
 mod webhook;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use allow::Allow;
 pub use artifacts::of_kind as files_of_kind;
@@ -152,20 +153,41 @@ pub fn generate(root: &Path, options: Options<'_>) -> anyhow::Result<Generated> 
     sources.allow(&project.manifests.allow);
     let map = &SourceMap::new(&sources.files, &sources.called("lint"));
     findings.warnings.extend(map.unread.iter().cloned());
-    let mut crds = Vec::new();
-    if let Some(generator) = generator_of(&packages) {
-        crds = definitions(root, generator, options, map, &mut findings.problems);
-    }
+    let (mut crds, built) = match generator_of(&packages) {
+        Some(generator) => definitions(root, generator, options, map, &mut findings.problems),
+        None => (Vec::new(), None),
+    };
     let most = options.max_description_length;
     if let Some(most) = most.or(project.manifests.max_description_length) {
         for crd in &mut crds {
             crd.truncate_descriptions(most);
         }
     }
+    // Values can be made only of a schema that the API server accepts.
+    let mut sound = Vec::new();
     for crd in &crds {
-        let (errors, doubts) = lint::check(crd, map, allow, &Original::of(crd, root));
+        let original = Original::of(crd, root);
+        let (errors, doubts) = lint::check(crd, map, allow, &original);
+        if errors.is_empty() {
+            sound.push((crd, original));
+        }
         findings.problems.extend(errors);
         findings.warnings.extend(doubts);
+    }
+    if let Some(built) = built {
+        let ask = &mut |objects: &[String]| packages::again(root, &built, objects);
+        let kinds: Vec<&Crd> = sound.iter().map(|(crd, _)| *crd).collect();
+        let checked = agreement::check(&kinds, map, ask)?;
+        let is_silent = checked.is_none() && !crds.is_empty();
+        let unanswered = is_silent.then(agreement::unanswered);
+        findings.warnings.extend(unanswered);
+        for ((crd, original), checked) in sound.iter().zip(checked.into_iter().flatten()) {
+            let (errors, doubts) = lint::problems(crd, checked.found, map, allow, original);
+            findings.problems.extend(errors);
+            findings.warnings.extend(doubts);
+            let unknown = checked.is_unknown.then(|| agreement::unknown(crd));
+            findings.warnings.extend(unknown);
+        }
     }
     let input = Input {
         root,
@@ -208,21 +230,33 @@ fn sources(
     Ok(sources)
 }
 
-/// One CRD for each kind, from the output of the project's generator. A generator that fails is a problem, too.
+/// One CRD for each kind, from the output of the project's generator, and the generator. One that fails is a problem, and so is one whose
+/// output differs when it runs again.
 fn definitions(
     root: &Path,
     generator: &str,
     options: Options<'_>,
     map: &SourceMap,
     problems: &mut Vec<Problem>,
-) -> Vec<Crd> {
-    let printed = match options.generator {
-        Some(built) => packages::crds(root, built),
-        None => cargo::build(root, &[generator], options.quiet)
-            .and_then(|built| packages::crds(root, &built[0])),
+) -> (Vec<Crd>, Option<PathBuf>) {
+    let built = match options.generator {
+        Some(built) => Ok(built.to_owned()),
+        None => {
+            cargo::build(root, &[generator], options.quiet).map(|mut built| built.swap_remove(0))
+        }
     };
+    let printed = built.and_then(|built| {
+        let first = packages::crds(root, &built)?;
+        let second = packages::crds(root, &built)?;
+        Ok((built, first, second))
+    });
     match printed {
-        Ok(printed) => crd::merge(&printed, map, problems),
+        Ok((built, first, second)) => {
+            let crds = crd::merge(&first, map, problems);
+            let again = crd::merge(&second, map, &mut Vec::new());
+            problems.extend(agreement::unsteady(&crds, &again, map));
+            (crds, Some(built))
+        }
         Err(error) => {
             let text = kbr_host::diagnostic::text(&error);
             let (first, rest) = text.split_once('\n').unwrap_or((&text, ""));
@@ -230,7 +264,7 @@ fn definitions(
             if error.is::<packages::Failed>() {
                 problems.extend(lint::panics(map));
             }
-            Vec::new()
+            (Vec::new(), None)
         }
     }
 }

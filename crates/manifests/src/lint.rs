@@ -5,7 +5,7 @@ mod ignored;
 use crd_lint::{Finding, Severity};
 use serde_json::{Value, json};
 
-use super::allow::{self, Allow};
+use super::allow::{self, Allow, SERDE};
 use super::crd::Crd;
 use super::original::Original;
 use super::problem::{self, Problem};
@@ -18,9 +18,20 @@ pub fn check(
     allow: &Allow,
     original: &Original,
 ) -> (Vec<Problem>, Vec<Problem>) {
-    let (mut errors, mut warnings) = (Vec::new(), Vec::new());
     let mut findings = crd_lint::lint(&crd.object);
     findings.extend(ignored::check(crd, map));
+    problems(crd, findings, map, allow, original)
+}
+
+/// The findings as errors and warnings about a kind, at their lines, without those that are allowed or that an imported kind has had.
+pub fn problems(
+    crd: &Crd,
+    findings: Vec<Finding>,
+    map: &SourceMap,
+    allow: &Allow,
+    original: &Original,
+) -> (Vec<Problem>, Vec<Problem>) {
+    let (mut errors, mut warnings) = (Vec::new(), Vec::new());
     for finding in findings
         .into_iter()
         .filter(|finding| !original.has(finding))
@@ -70,6 +81,7 @@ fn problem(crd: &Crd, finding: &Finding, located: &Located) -> Problem {
         .fold(Problem::new(text), Problem::help);
     let problem = match finding.severity {
         Severity::Warning => problem::or_intended(problem, finding.id),
+        Severity::Error if finding.id == SERDE => problem::or_intended(problem, finding.id),
         Severity::Error if allow::is_allowable(finding.id) => {
             problem::or_newer(problem, finding.id)
         }

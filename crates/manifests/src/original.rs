@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use crd_lint::Finding;
+use crd_lint::{Finding, Severity};
 use serde_json::Value;
 
+use super::allow::SERDE;
 use super::crd::Crd;
 use kbr_scaffold::contents;
 use kbr_scaffold::imported;
@@ -13,6 +14,7 @@ use kbr_scaffold::imported;
 /// The findings that an imported kind had before it was one of the project's.
 #[derive(Debug, Default)]
 pub struct Original {
+    is_imported: bool,
     findings: BTreeSet<(&'static str, Option<String>, String)>,
 }
 
@@ -22,17 +24,18 @@ impl Original {
         let path = imported::source_path("api", &crd.group, &crd.plural);
         let text = contents::text(root, &path);
         let read = |text: String| kbr_host::yaml::document::<Value>(&text).ok();
-        let findings = text
-            .and_then(read)
-            .map(|original| crd_lint::lint(&original));
+        let original = text.and_then(read);
+        let findings = original.as_ref().map(crd_lint::lint);
         Original {
+            is_imported: original.is_some(),
             findings: findings.into_iter().flatten().map(key).collect(),
         }
     }
 
-    /// Whether it had `finding`, too.
+    /// Whether it had `finding`, too. What the schema of an imported kind allows beyond its types cannot be changed.
     pub fn has(&self, finding: &Finding) -> bool {
-        self.findings.contains(&key(finding.clone()))
+        let is_beyond = finding.id == SERDE && finding.severity == Severity::Warning;
+        self.is_imported && is_beyond || self.findings.contains(&key(finding.clone()))
     }
 }
 

@@ -1,7 +1,9 @@
 //! The packages of the project, and the CRDs that its generator prints.
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::thread;
 
 use anyhow::Context;
 use serde::Deserialize;
@@ -9,6 +11,8 @@ use serde_json::Value;
 
 use kbr_programs::cargo::{self, BuildTarget};
 use kbr_programs::run;
+
+use super::agreement::Answer;
 
 /// The binary that prints the CRDs of a project is `<project>-crdgen`, so that projects can share a target folder.
 const CRDGEN: &str = "-crdgen";
@@ -65,6 +69,53 @@ impl std::fmt::Display for Failed {
 }
 
 impl std::error::Error for Failed {}
+
+/// The most times that a generator is started again because a type made it panic.
+const RESTARTS: usize = 20;
+
+/// What the types of the project read and write of each of `objects`, as its generator answers; `None` if it does not: an older one prints
+/// the CRDs, whatever its arguments are.
+pub fn again(
+    root: &Path,
+    generator: &Path,
+    objects: &[String],
+) -> anyhow::Result<Option<Vec<Answer>>> {
+    let mut answers: Vec<Answer> = Vec::new();
+    for _ in 0..RESTARTS {
+        let left = &objects[answers.len()..];
+        if left.is_empty() {
+            break;
+        }
+        let (reader, mut writer) = std::io::pipe()?;
+        let mut command = Command::new(generator);
+        command.current_dir(root).arg("again").stdin(reader);
+        let output = thread::scope(|scope| {
+            scope.spawn(move || {
+                // A generator that ends early has not read everything.
+                let _ = writer.write_all((left.join("\n") + "\n").as_bytes());
+            });
+            let output = run::run(&mut command);
+            // With the last reader, the writer ends, too.
+            drop(command);
+            output
+        });
+        let shown = generator.display();
+        let output = output.with_context(|| format!("cannot run `{shown}`"))?;
+        let lines = output.stdout.split_inclusive(|byte| *byte == b'\n');
+        let read = lines.map_while(|line| serde_json::from_slice::<Answer>(line).ok());
+        let before = answers.len();
+        answers.extend(read.take(left.len()));
+        if answers.len() == before && output.status.success() {
+            return Ok(None);
+        }
+        if answers.len() < objects.len() {
+            let text = format!("`{shown}` failed ({})", output.status);
+            answers.push(Some(Err(text)));
+        }
+    }
+    answers.resize(objects.len(), None);
+    Ok(Some(answers))
+}
 
 /// Runs the generator, and returns its output: a CRD for each version of each kind.
 pub fn crds(root: &Path, generator: &Path) -> anyhow::Result<Vec<Value>> {

@@ -1,6 +1,6 @@
 //! Validates `config/samples` against the types, and repairs samples that were not edited.
 
-mod fill;
+pub mod fill;
 mod lines;
 
 use std::path::Path;

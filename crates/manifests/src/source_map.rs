@@ -30,6 +30,8 @@ pub struct Located<'a> {
     spans: Vec<&'a Span>,
     /// The field at the end, if the sources define the whole path.
     pub field: Option<&'a Field>,
+    /// Whether the path ends within a type that the sources do not define.
+    pub is_foreign: bool,
 }
 
 impl Located<'_> {
@@ -103,7 +105,10 @@ impl SourceMap {
             let target = field.target.as_deref();
             match target.and_then(|name| self.named(name, &field.span.file)) {
                 Some(next) => known = next,
-                None => return located,
+                None => {
+                    located.is_foreign = target.is_some() && steps.peek().is_some();
+                    return located;
+                }
             }
             located.spans.push(&known.span);
         }

@@ -1,5 +1,7 @@
 //! Validates the formats of strings like an API server.
 
+use std::net::IpAddr;
+
 /// An example of a format: one that an API server knows, or one that Rust types have in addition.
 #[must_use]
 pub fn example(format: &str) -> Option<&'static str> {
@@ -77,15 +79,16 @@ pub fn matches(format: &str, text: &str) -> bool {
             && (1..=12).contains(&month.parse().unwrap_or(0)) && (1..=31).contains(&day.parse().unwrap_or(0)))
     };
     match format.replace('-', "").as_str() {
-        "ipv4" => text.parse::<std::net::Ipv4Addr>().is_ok(),
-        "ipv6" => text.parse::<std::net::Ipv6Addr>().is_ok(),
+        "ipv4" => text.contains('.') && address(text).is_some(),
+        "ipv6" => text.contains(':') && address(text).is_some(),
         "date" => date(text),
         "datetime" => text
             .split_once(['T', 't'])
             .is_some_and(|(day, time)| date(day) && time.len() >= 9),
         "duration" => is_duration(text),
         "cidr" => text.split_once('/').is_some_and(|(address, bits)| {
-            address.parse::<std::net::IpAddr>().is_ok() && bits.parse::<u8>().is_ok()
+            let most = address.contains(':').then_some(128).unwrap_or(32);
+            self::address(address).is_some() && bits.parse::<u8>().is_ok_and(|bits| bits <= most)
         }),
         "mac" => text.split([':', '-', '.']).all(is_hexadecimal) && text.len() >= 14,
         "bsonobjectid" => text.len() == 24 && is_hexadecimal(text),
@@ -114,6 +117,21 @@ pub fn matches(format: &str, text: &str) -> bool {
         }
         _ => true,
     }
+}
+
+/// An address as Go's `ParseIPSloppy` reads it: numbers of version 4 may begin with zeros, unless they are the end of a version 6.
+fn address(text: &str) -> Option<IpAddr> {
+    if text.contains(':') {
+        return text.parse().ok().map(IpAddr::V6);
+    }
+    let short = text
+        .split('.')
+        .map(|part| match part.trim_start_matches('0') {
+            "" if !part.is_empty() => "0",
+            short => short,
+        });
+    let short: Vec<&str> = short.collect();
+    short.join(".").parse().ok().map(IpAddr::V4)
 }
 
 fn is_hexadecimal(text: &str) -> bool {

@@ -173,9 +173,10 @@ impl<'s> Validation<'s> {
             self.invalid(path, value, &why, plain);
         }
         if let Some(format) = format(schema).filter(|format| !formats::matches(format, text)) {
-            let why = format!("must be of type {format}: {value}");
+            let why = format!("{path} in body must be of type {format}: {value}");
             let plain = format!("does not have the format `{format}`");
-            self.invalid(path, value, &why, plain);
+            let problem = Problem::of_value(Reason::TypeInvalid, path, value, &why);
+            self.found.push(problem.plain(plain));
         }
     }
 

@@ -2,7 +2,7 @@
 
 use proc_macro2::{TokenStream, TokenTree};
 use syn::punctuated::Punctuated;
-use syn::{Attribute, Expr, Lit, Meta, Token};
+use syn::{Attribute, Expr, Lit, Meta, MetaNameValue, Token};
 
 use super::rust::ExpectedKeyword;
 
@@ -28,8 +28,16 @@ pub fn text(attributes: &[Attribute], name: &str) -> Option<String> {
     all.filter(|meta| meta.path().is_ident(name))
         .find_map(|meta| match meta {
             Meta::NameValue(pair) => literal(&pair.value),
-            // `rename(serialize = "…", deserialize = "…")` is rare, and not supported: the location is not found.
-            _ => None,
+            // `rename(serialize = "…", deserialize = "…")`: schemas have the name that is read.
+            Meta::List(list) => {
+                let nested = Punctuated::<MetaNameValue, Token![,]>::parse_terminated;
+                let pairs = list.parse_args_with(nested).ok()?;
+                let read = pairs
+                    .iter()
+                    .find(|pair| pair.path.is_ident("deserialize"))?;
+                literal(&read.value)
+            }
+            Meta::Path(_) => None,
         })
 }
 

@@ -1,8 +1,42 @@
-//! Prints every `CustomResourceDefinition` of this project as one JSON array, for `kbr manifests`.
+//! Prints every `CustomResourceDefinition` of this project as one JSON array, for `kbr manifests`. With the argument `again`, it answers
+//! each object on standard input: what serde reads and writes of it, so that kbr can compare the types with their schemas.
 
+use std::io;
+
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::{Value, to_value};
 use ecsbinding_api as api;
 
-fn main() -> std::io::Result<()> {
-    serde_json::to_writer(std::io::stdout().lock(), &api::crds())?;
+fn main() -> io::Result<()> {
+    if std::env::args().nth(1).as_deref() == Some("again") {
+        return io::stdin().lines().try_for_each(|object| answer(&object?));
+    }
+    serde_json::to_writer(io::stdout().lock(), &api::crds())?;
     Ok(())
+}
+
+fn answer(object: &str) -> io::Result<()> {
+    let kinds: &[fn(&str) -> Answer] = &[
+        again::<api::hopegi_com::v1::EcsBinding>,
+        // +kbr:scaffold:kinds
+    ];
+    let answer = kinds.iter().find_map(|kind| kind(object));
+    println!("{}", serde_json::to_string(&answer)?);
+    Ok(())
+}
+
+/// What serde writes of the object that it reads, or why it cannot; `None` for other kinds.
+type Answer = Option<Result<Value, String>>;
+
+#[allow(dead_code)] // until there is a kind
+fn again<K>(object: &str) -> Answer
+where
+    K: kube::Resource<DynamicType = ()> + Serialize + DeserializeOwned,
+{
+    let types: kube::core::TypeMeta = serde_json::from_str(object).ok()?;
+    if types.api_version != K::api_version(&()) || types.kind != K::kind(&()) {
+        return None;
+    }
+    let written = serde_json::from_str::<K>(object).and_then(to_value);
+    Some(written.map_err(|error| error.to_string()))
 }

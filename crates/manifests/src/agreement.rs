@@ -1,0 +1,259 @@
+//! Whether serde and the schema of a kind agree: what the API server accepts can be read, and what is written of it is accepted and is the
+//! same.
+//!
+//! Nothing here knows an attribute. Objects are made from the schema ([`objects`]), each different at one field; the project's generator
+//! answers what its types read and write of them; and the rules of the API server judge the result. So a difference that no lint has a
+//! name for is found, too, and at its field.
+
+mod objects;
+mod place;
+mod verdict;
+
+use std::collections::BTreeSet;
+
+use crd_lint::{Finding, Severity, schemas};
+use serde_json::Value;
+
+use super::crd::Crd;
+use super::problem::Problem;
+use super::source_map::SourceMap;
+use objects::{Schema, Tried};
+use place::Path;
+
+/// The source of the generator.
+const GENERATOR: &str = "api/src/bin/crdgen.rs";
+
+/// The number of required fields of a version that are replaced because serde cannot read what the schema says.
+const REPLACED: usize = 8;
+
+/// What the types of the project read and write of an object, or why they cannot. `None` if the generator does not know its kind.
+pub type Answer = Option<Result<Value, String>>;
+
+/// Asks the types of the project about objects, each in a line: an answer for each; `None` if the generator cannot answer.
+pub type Ask<'a> = dyn FnMut(&[String]) -> anyhow::Result<Option<Vec<Answer>>> + 'a;
+
+/// A version of a kind while its first object is made readable.
+struct Version<'a> {
+    crd: &'a Crd,
+    schema: Schema<'a>,
+    /// An object with what is required. Once the types can read it, each other object differs from it in one field.
+    base: Value,
+    readable: bool,
+    /// What is still to be tried at the field that cannot be read.
+    replacements: Vec<Value>,
+    failed: Option<Path>,
+    findings: Vec<Finding>,
+}
+
+/// The result for each of the kinds; `None` if the generator does not answer.
+///
+/// # Errors
+/// It cannot run.
+pub fn check(
+    crds: &[&Crd],
+    map: &SourceMap,
+    ask: &mut Ask,
+) -> anyhow::Result<Option<Vec<Checked>>> {
+    let mut versions: Vec<Version> = crds.iter().copied().flat_map(versions).collect();
+    let mut unknown = BTreeSet::new();
+    for _ in 0..REPLACED * objects::MOST {
+        let asked: Vec<usize> = (0..versions.len())
+            .filter(|at| !versions[*at].readable && !unknown.contains(at))
+            .collect();
+        let texts: Vec<String> = asked
+            .iter()
+            .map(|at| versions[*at].base.to_string())
+            .collect();
+        if texts.is_empty() {
+            break;
+        }
+        let Some(answers) = ask(&texts)? else {
+            return Ok(None);
+        };
+        for ((at, text), answer) in asked.into_iter().zip(texts).zip(answers) {
+            match answer {
+                None => drop(unknown.insert(at)),
+                Some(Ok(_)) => versions[at].readable = true,
+                Some(Err(why)) => {
+                    if !versions[at].replace(&text, &why) {
+                        unknown.insert(at);
+                    }
+                }
+            }
+        }
+    }
+    let mut tried: Vec<(usize, Tried)> = Vec::new();
+    for (at, version) in versions.iter().enumerate().filter(|(_, it)| it.readable) {
+        let is_own = |path: &Path| {
+            // Below the field, so that its type counts.
+            let below = path.shown() + ".x";
+            let located = map.locate(&version.crd.kind, version.schema.version, &below);
+            !located.is_foreign
+        };
+        let all = version.schema.objects(&version.base, &is_own);
+        tried.extend(all.into_iter().map(|it| (at, it)));
+    }
+    let texts: Vec<String> = tried.iter().map(|(_, it)| it.object.to_string()).collect();
+    let answers = match texts.is_empty() {
+        true => Vec::new(),
+        false => ask(&texts)?.unwrap_or_default(),
+    };
+    let mut before = None;
+    for ((at, tried), answer) in tried.iter().zip(&answers) {
+        let Some(answer) = answer else { continue };
+        let version = &mut versions[*at];
+        let found = match before.filter(|_| tried.is_again) {
+            Some(before) => verdict::unstable(&version.schema, tried, [before, answer])
+                .into_iter()
+                .collect(),
+            None => verdict::of(&version.schema, tried, answer),
+        };
+        version.findings.extend(found);
+        before = Some(answer);
+    }
+    let checked = crds.iter().map(|crd| {
+        let own = versions.iter().enumerate();
+        let own = own.filter(|(_, it)| std::ptr::eq(it.crd, *crd));
+        let mut checked = Checked::default();
+        for (at, version) in own {
+            checked.is_unknown |= unknown.contains(&at) && version.findings.is_empty();
+            checked.found.extend(distinct(&version.findings));
+        }
+        checked
+    });
+    Ok(Some(checked.collect()))
+}
+
+/// The result for a kind.
+#[derive(Debug, Default)]
+pub struct Checked {
+    pub found: Vec<Finding>,
+    /// Whether the generator answers no object of some version.
+    pub is_unknown: bool,
+}
+
+/// The warning that the generator does not answer objects of a kind.
+pub fn unknown(crd: &Crd) -> Problem {
+    let text = format!(
+        "the generator does not read objects of `{}`, so serde is not compared with its schema",
+        crd.kind
+    );
+    let help = format!(
+        "in `{GENERATOR}`, add the type of each version to the list in `answer`: `again::<api::{}::v1::{}>,`",
+        module(&crd.group),
+        crd.kind
+    );
+    Problem::new(text).at(GENERATOR).help(help)
+}
+
+/// The warning that the generator answers no objects.
+pub fn unanswered() -> Problem {
+    let text = "the generator does not read objects, so serde is not compared with the schemas";
+    let help = format!(
+        "write in `{GENERATOR}` what `kbr init` writes there in a new project, and the type of each version in the list in `answer`"
+    );
+    Problem::new(text).at(GENERATOR).help(help)
+}
+
+fn module(group: &str) -> String {
+    group.split('.').next().unwrap_or(group).replace('-', "_")
+}
+
+/// Kinds of which the second run of the generator prints something else.
+pub fn unsteady(first: &[Crd], second: &[Crd], map: &SourceMap) -> Vec<Problem> {
+    let differ = first
+        .iter()
+        .zip(second)
+        .filter(|(first, second)| first != second);
+    let problem = |(first, second): (&Crd, &Crd)| {
+        let versions = first.versions().iter().zip(second.versions());
+        let place = versions.filter_map(|(a, b)| {
+            let [a_schema, b_schema] = [a, b].map(|it| schemas(&it["schema"]["openAPIV3Schema"]));
+            let mut both = a_schema.into_iter().zip(b_schema);
+            let (path, _) = both
+                .find(|((_, a), (_, b))| a["default"] != b["default"])?
+                .0;
+            Some((a["name"].as_str().unwrap_or_default(), path))
+        });
+        let place = place.last();
+        let at = match &place {
+            Some((version, path)) => {
+                format!(" of `{}/{version}`, `{path}`: the default", first.group)
+            }
+            None => ": the definition".to_owned(),
+        };
+        let text = format!(
+            "`{}`{at} differs from run to run, so that what `kbr manifests` writes is stale at once",
+            first.kind
+        );
+        let problem = Problem::new(text).help("a default may depend neither on the time nor on the order of a `HashSet` or `HashMap`: use a `BTreeSet` or `BTreeMap`");
+        let shown =
+            place.and_then(|(version, path)| map.locate(&first.kind, version, &path).shown());
+        match shown {
+            Some(shown) => problem.at(&shown),
+            None => problem,
+        }
+    };
+    differ.map(problem).collect()
+}
+
+/// One finding for each field, the first error or the first warning, and none for what is around it: that fails with it.
+fn distinct(findings: &[Finding]) -> Vec<Finding> {
+    let mut all: Vec<&Finding> = findings.iter().collect();
+    all.sort_by_key(|finding| finding.severity == Severity::Warning);
+    let mut seen = BTreeSet::new();
+    all.retain(|finding| seen.insert(finding.path.as_str()));
+    let is_around = |finding: &&Finding| {
+        let below = |path: &&str| {
+            let rest = path.strip_prefix(finding.path.as_str());
+            rest.is_some_and(|rest| rest.starts_with(['.', '[']))
+        };
+        seen.iter().any(below)
+    };
+    all.retain(|finding| !is_around(finding));
+    all.into_iter().cloned().collect()
+}
+
+fn versions(crd: &Crd) -> Vec<Version<'_>> {
+    let versions = crd.versions().iter().filter_map(|version| {
+        let schema = Schema::of(crd, version)?;
+        let base = schema.base()?;
+        Some(Version {
+            crd,
+            schema,
+            base,
+            readable: false,
+            replacements: Vec::new(),
+            failed: None,
+            findings: Vec::new(),
+        })
+    });
+    versions.collect()
+}
+
+impl Version<'_> {
+    /// Puts something else where serde failed, and notes it. Returns whether there was something left to put.
+    fn replace(&mut self, text: &str, why: &str) -> bool {
+        let failed = place::failed(text, why);
+        if self.failed.as_ref() != Some(&failed) {
+            if self.findings.len() == REPLACED {
+                return false;
+            }
+            let value = failed.get(&self.base).cloned().unwrap_or_default();
+            let found = verdict::unreadable(&self.schema, &failed, &value, why);
+            self.replacements = self.schema.others(&self.base, &failed);
+            if found.severity == Severity::Error {
+                self.replacements.extend(place::others(why));
+                self.schema.replaced.push(failed.shown());
+            }
+            self.findings.push(found);
+            self.replacements.reverse();
+            self.failed = Some(failed.clone());
+        }
+        let next = self.replacements.pop();
+        next.is_some_and(|value| failed.set(&mut self.base, value))
+    }
+}
+
+#[cfg(test)]
+mod tests;
