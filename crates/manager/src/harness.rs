@@ -1,6 +1,6 @@
 //! How kbr-testing drives a manager without a cluster. Nothing else may use it: it changes without notice.
 
-use std::{convert::Infallible, sync::Arc};
+use std::{collections::BTreeMap, convert::Infallible, sync::Arc};
 
 use futures_util::FutureExt as _;
 use hyper::{
@@ -120,6 +120,17 @@ impl Controllers {
             let keys = controller.failing().into_iter();
             keys.map(move |key| format!("{name} `{key}`"))
                 .collect::<Vec<_>>()
+        };
+        self.0.iter().flat_map(of).collect()
+    }
+
+    /// In a simulation, the errors of the objects whose last reconcile failed, by controller and object.
+    #[must_use]
+    pub fn errors(&self) -> BTreeMap<String, String> {
+        let of = |controller: &Arc<dyn AnyController>| {
+            let name = controller.name().to_owned();
+            let errors = controller.errors().into_iter();
+            errors.map(move |(key, error)| (format!("{name} `{key}`"), error))
         };
         self.0.iter().flat_map(of).collect()
     }

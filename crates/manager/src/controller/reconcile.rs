@@ -1,7 +1,8 @@
 //! One reconcile of one object, from its finalizer to its status.
 
 use std::{
-    sync::Arc,
+    collections::BTreeMap,
+    sync::{Arc, Mutex},
     time::{Duration, Instant},
 };
 
@@ -40,7 +41,11 @@ pub(crate) struct Reconciler<K> {
     pub(crate) reconcile: Function<K>,
     /// The name of the finalizer, and the clean-up to run before it is removed.
     pub(crate) finalizer: Option<(String, Function<K>)>,
+    pub(crate) errors: Errors,
 }
+
+/// The errors of the objects whose last reconcile failed; only in a simulation.
+pub(crate) type Errors = Mutex<BTreeMap<Key, String>>;
 
 impl<K: Object> Reconciler<K> {
     /// Reconciles the object with this key.

@@ -1,6 +1,10 @@
 //! Takes keys from a queue and reconciles their objects, several at once.
 
-use std::{sync::Arc, thread};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, MutexGuard, PoisonError},
+    thread,
+};
 
 use futures_util::future::BoxFuture;
 use tokio::task::JoinSet;
@@ -13,13 +17,13 @@ use crate::{
     controller::{
         action::{Action, Next},
         outcome::{Done, Failure},
-        reconcile::Reconciler,
+        reconcile::{Errors, Reconciler},
         retry::Retry,
     },
     key::Key,
     logs::SPANS,
     queue::Queue,
-    simulated::random,
+    simulated::{self, random},
     spawn,
     writes::core::Core,
 };
@@ -66,6 +70,9 @@ pub(crate) trait AnyController: Send + Sync {
 
     /// The keys of the objects whose last reconcile failed, or asked to be repeated at once.
     fn failing(&self) -> Vec<Key>;
+
+    /// The errors of the objects whose last reconcile failed; only in a simulation.
+    fn errors(&self) -> BTreeMap<Key, String>;
 
     /// How many reconciles have panicked.
     fn panics(&self) -> u64;
@@ -119,6 +126,10 @@ impl<K: Object> AnyController for Reconciler<K> {
 
     fn failing(&self) -> Vec<Key> {
         self.core.queue.failing()
+    }
+
+    fn errors(&self) -> BTreeMap<Key, String> {
+        locked(&self.errors).clone()
     }
 
     fn panics(&self) -> u64 {
@@ -205,6 +216,13 @@ async fn work<K: Object>(controller: Arc<Reconciler<K>>, key: Key) {
     {
         core.queue.resync(key.clone(), jittered(period));
     }
+    if simulated::elapsed().is_some() {
+        let error = done.as_ref().err();
+        let error = error.map(|failure| (key.clone(), failure.to_string()));
+        let mut errors = locked(&controller.errors);
+        errors.remove(&key);
+        errors.extend(error);
+    }
     match done {
         Ok(done) => {
             next(core, &key, done.next());
@@ -214,6 +232,11 @@ async fn work<K: Object>(controller: Arc<Reconciler<K>>, key: Key) {
             failed(&core.queue, &key, &failure);
         }
     }
+}
+
+/// Code that holds the lock never panics, so a poisoned lock is ignored.
+fn locked(errors: &Errors) -> MutexGuard<'_, BTreeMap<Key, String>> {
+    errors.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Adds the next reconcile of an object whose last one has succeeded.

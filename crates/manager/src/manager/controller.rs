@@ -15,7 +15,7 @@ use crate::{
         action::Action,
         context::Context,
         predicate::Filter,
-        reconcile::{Function, Reconciler},
+        reconcile::{Errors, Function, Reconciler},
         source,
         trigger::Trigger,
     },
@@ -302,6 +302,7 @@ impl<'a, K: Object> Controller<'a, K> {
             core: Arc::new(core),
             reconcile: function(reconcile),
             finalizer: parts.finalizer,
+            errors: Errors::default(),
         }));
     }
 }

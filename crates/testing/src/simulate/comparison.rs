@@ -123,8 +123,8 @@ impl<'a> Comparison<'a> {
             .collect()
     }
 
-    /// The same with one step: this change of a spec, from 1. `None` if the operator rejects the changed spec.
-    pub(super) fn explored(&self, number: usize) -> anyhow::Result<Option<Self>> {
+    /// The same with one step: this change of a spec, from 1. Instead, why the operator rejects the changed spec.
+    pub(super) fn explored(&self, number: usize) -> anyhow::Result<Result<Self, String>> {
         let mut changes = self.changes();
         anyhow::ensure!(
             (1..=changes.len()).contains(&number),
@@ -147,14 +147,16 @@ impl<'a> Comparison<'a> {
         let explored = Self::new(Arc::new(scenario), self.seed, self.test, &mut Vec::new());
         let history = &explored.reference.history;
         // An operator rejects a spec with a webhook or an error, not with a panic.
-        if !history.rejected.is_empty() || !history.failing.is_empty() && history.panics == 0 {
-            return Ok(None);
+        let failing = history.failing.first().filter(|_| history.panics == 0);
+        let failing = failing.map(|key| oracle::failure(history, key));
+        if let Some(why) = history.rejected.first().cloned().or(failing) {
+            return Ok(Err(why));
         }
         explored.check_reference(&Plan(vec![Fault {
             what: What::Explore(number),
             at: 0,
         }]))?;
-        Ok(Some(explored))
+        Ok(Ok(explored))
     }
 
     /// Runs the history of a plan.

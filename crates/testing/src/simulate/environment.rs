@@ -1,6 +1,7 @@
 //! The cluster of a history, the process of the operator in it, and the time that passes.
 
 use std::{
+    collections::BTreeMap,
     future::{pending, poll_fn},
     pin::Pin,
     sync::Arc,
@@ -231,6 +232,11 @@ impl Environment {
     /// The objects whose reconciles fail.
     pub(super) fn failing(&self) -> Vec<String> {
         self.controllers().flat_map(Controllers::failing).collect()
+    }
+
+    /// The errors of reconciles that failed last.
+    pub(super) fn errors(&self) -> BTreeMap<String, String> {
+        self.controllers().flat_map(Controllers::errors).collect()
     }
 
     fn controllers(&self) -> impl Iterator<Item = &Controllers> {

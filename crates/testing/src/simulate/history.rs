@@ -38,6 +38,9 @@ pub(super) struct History {
     pub(super) unstable: Vec<Event>,
     /// The objects whose reconciles fail at rest.
     pub(super) failing: Vec<String>,
+    /// The errors of reconciles that failed last, by controller and object: at rest, and at the end.
+    pub(super) errors_at_rest: BTreeMap<String, String>,
+    pub(super) errors_at_end: BTreeMap<String, String>,
     /// The objects that were there before and still are, and whose kinds the operator reads, by their URLs.
     pub(super) world: Vec<String>,
     /// What someone has deleted of these.

@@ -73,6 +73,7 @@ impl Environment {
                 self.resync().await?;
             }
             self.history.failing = self.failing();
+            self.history.errors_at_rest = self.errors();
             self.history.alive = self.network.lock().writes;
             self.network.delete();
             self.idle().await?;
@@ -227,6 +228,7 @@ pub(super) fn run(scenario: &Arc<Scenario>, plan: &Plan, seed: u64) -> History {
 }
 
 fn ended(mut environment: Environment, broken: Option<Broken>) -> History {
+    environment.history.errors_at_end = environment.errors();
     environment.end();
     let mut history = std::mem::take(&mut environment.history);
     history.broken = broken;

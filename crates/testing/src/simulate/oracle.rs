@@ -49,14 +49,8 @@ pub(super) fn check_reference(scenario: &Scenario, reference: &Reference) -> Opt
     alone(scenario, history)
         .or_else(|| chosen(scenario, left()))
         .or_else(|| chosen(scenario, stability(history)))
-        .or_else(|| {
-            let failing = history.failing.iter();
-            let failing = failing.map(|key| format!("fails: {key}")).collect();
-            chosen(
-                scenario,
-                finding(Oracle::Errors, "at rest, reconciles fail", failing),
-            )
-        })
+        .or_else(|| chosen(scenario, errors(history, &[])))
+        .map(|found| explained(found, history, &History::default()))
 }
 
 /// What is wrong with a history.
@@ -66,13 +60,15 @@ pub(super) fn check(
     plan: &Plan,
     history: &History,
 ) -> Option<Finding> {
-    alone(scenario, history).or_else(|| {
-        // What happens too late may rightly be skipped.
-        if plan.lateness().is_some() {
-            return chosen(scenario, stability(history));
-        }
-        compared(scenario, reference, plan, history)
-    })
+    alone(scenario, history)
+        .or_else(|| {
+            // What happens too late may rightly be skipped.
+            if plan.lateness().is_some() {
+                return chosen(scenario, stability(history));
+            }
+            compared(scenario, reference, plan, history)
+        })
+        .map(|found| explained(found, history, &reference.history))
 }
 
 /// What is wrong with a history, compared with the one without faults.
@@ -99,13 +95,7 @@ fn compared(
         if plan.deletes_world() || is_lost {
             return None;
         }
-        let new = history.failing.iter();
-        let new = new.filter(|key| !wanted.failing.contains(key));
-        let new = new.map(|key| format!("fails: {key}")).collect();
-        chosen(
-            scenario,
-            finding(Oracle::Errors, "at rest, reconciles fail", new),
-        )
+        chosen(scenario, errors(history, &wanted.failing))
     })
     .or_else(|| {
         let is_late = plan.has_replicas() && scenario.period.is_some();
@@ -206,6 +196,40 @@ fn finding(oracle: Oracle, what: &str, mut details: Vec<String>) -> Option<Findi
         details,
         until: None,
     })
+}
+
+/// The reconciles that fail at rest, apart from those of the objects that are known to fail.
+fn errors(history: &History, known: &[String]) -> Option<Finding> {
+    let new = history.failing.iter().filter(|key| !known.contains(key));
+    let lines = new.map(|key| failure(history, key)).collect();
+    finding(Oracle::Errors, "at rest, reconciles fail", lines)
+}
+
+/// Which reconcile failed at rest, and why.
+pub(super) fn failure(history: &History, key: &str) -> String {
+    let error = history.errors_at_rest.get(key).map(String::as_str);
+    line(key, error.unwrap_or("it asks to be repeated at once"))
+}
+
+fn line(key: &str, error: &str) -> String {
+    format!("fails: {key}: {error}")
+}
+
+/// Adds the errors of reconciles that did not fail in the other history: one of them may be the cause.
+fn explained(mut found: Finding, history: &History, other: &History) -> Finding {
+    let (errors, known) = match found.oracle {
+        Oracle::FinalState | Oracle::Stable | Oracle::Counts => {
+            (&history.errors_at_rest, &other.errors_at_rest)
+        }
+        Oracle::Runs | Oracle::Leads | Oracle::Idle | Oracle::Always | Oracle::NothingLeft => {
+            (&history.errors_at_end, &other.errors_at_end)
+        }
+        Oracle::Errors | Oracle::Panics | Oracle::Permissions => return found,
+    };
+    let new = errors.iter().filter(|(key, _)| !known.contains_key(*key));
+    let lines = new.map(|(key, error)| line(key, error));
+    found.details.extend(lines.take(SHOWN));
+    found
 }
 
 fn stability(history: &History) -> Option<Finding> {

@@ -144,9 +144,12 @@ fn try_all(
 fn explore(comparison: &Comparison<'_>, summary: &mut Summary) -> anyhow::Result<()> {
     let mut rejected = Vec::new();
     for change in 1..=comparison.changes().len() {
-        let Some(explored) = comparison.explored(change)? else {
-            rejected.push(change.to_string());
-            continue;
+        let explored = match comparison.explored(change)? {
+            Ok(explored) => explored,
+            Err(why) => {
+                rejected.push(format!("\n    {change}: {}", why.replace('\n', "\n    ")));
+                continue;
+            }
         };
         for what in [What::Undo(1), What::AtOnce] {
             let faults = [What::Explore(change), what];
@@ -156,9 +159,9 @@ fn explore(comparison: &Comparison<'_>, summary: &mut Summary) -> anyhow::Result
         }
     }
     if !rejected.is_empty() {
-        let list = rejected.join(", ");
+        let list = rejected.concat();
         summary.notes.push(format!(
-            "the operator rejects these changes of a spec: {list}"
+            "the operator rejects these changes of a spec:{list}"
         ));
     }
     Ok(())

@@ -12,7 +12,7 @@ pub(super) fn of(test: Option<&str>, plan: &Plan, finding: &Finding, history: &H
     let mut story = format!("{}\n", finding.what);
     for line in &finding.details {
         // Writing to a string cannot fail.
-        let _ = writeln!(story, "    {line}");
+        let _ = writeln!(story, "    {}", line.replace('\n', "\n    "));
     }
     let cause = if plan.0.is_empty() {
         "without any fault"

@@ -1,6 +1,9 @@
 //! What a simulation reports.
 
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
 
 use k8s_openapi::api::core::v1::ConfigMap;
 use kbr_testing::{FakeApi, Oracle};
@@ -81,6 +84,60 @@ fn an_invariant_is_checked_after_every_change() {
         story.starts_with("«there is one map» does not hold\nwithout any fault:"),
         "{story}"
     );
+}
+
+/// Fails with an error that has a cause and a help.
+fn failure() -> anyhow::Error {
+    anyhow::anyhow!("the mast is broken\nhelp: mend the mast").context("cannot sail")
+}
+
+/// What a story says of it.
+const FAILURE: &str =
+    "fails: ship `default/argo`: cannot sail: the mast is broken\n    help: mend the mast\n";
+
+#[test]
+fn a_reconcile_that_fails_says_why() {
+    fn register(manager: &mut Manager) {
+        ships(manager).reconcile(async |_, _: Context<Ship>| Err(failure()));
+    }
+    let story = voyage(register).check().unwrap_err().to_string();
+    let begin = format!("at rest, reconciles fail\n    {FAILURE}");
+    assert!(story.starts_with(&begin), "{story}");
+}
+
+#[test]
+fn what_a_failure_has_left_says_why() {
+    fn register(manager: &mut Manager) {
+        let ships = ships(manager).finalizer("crew.example.com/ship", async |_, _| Err(failure()));
+        ships.reconcile(async |_, _: Context<Ship>| done());
+    }
+    let story = voyage(register).check().unwrap_err().to_string();
+    assert!(story.starts_with("after the deletion, "), "{story}");
+    assert!(story.contains(FAILURE), "{story}");
+}
+
+#[test]
+fn what_a_failure_has_kept_from_happening_says_why() {
+    // Once a lost answer has let it fail, it never tries again.
+    fn register(manager: &mut Manager) {
+        let failed = Arc::new(AtomicBool::new(false));
+        ships(manager).reconcile(move |ship: Arc<Ship>, cx: Context<Ship>| {
+            let failed = failed.clone();
+            async move {
+                if failed.load(Ordering::SeqCst) {
+                    return Err(manager::terminal(failure()));
+                }
+                let applied = cx.apply(&log(&ship)).await;
+                failed.store(applied.is_err(), Ordering::SeqCst);
+                applied?;
+                done()
+            }
+        });
+    }
+    let story = voyage(register).replay("503@1").check().unwrap_err();
+    let story = story.to_string();
+    assert!(story.contains("missing: ConfigMap "), "{story}");
+    assert!(story.contains(FAILURE), "{story}");
 }
 
 #[test]
