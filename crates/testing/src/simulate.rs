@@ -195,7 +195,6 @@ impl Simulation {
                 objects: Vec::new(),
                 steps: Vec::new(),
                 kubelet: None,
-                services: Vec::new(),
                 always: Vec::new(),
                 ignored: Vec::new(),
                 without: BTreeMap::new(),
@@ -286,16 +285,6 @@ impl Simulation {
         let jobs = JobEnds::default();
         jobs.set(decide);
         self.scenario.kubelet = Some(jobs);
-        self
-    }
-
-    /// A fake of a service outside the cluster, which `register` passes to the operator. What it holds is part of the state
-    /// that is compared, and must be gone after the deletion of the objects.
-    pub fn external<T>(mut self, service: &External<T>) -> Self
-    where
-        T: Default + Serialize + Send + 'static,
-    {
-        self.scenario.services.push(Arc::new(service.clone()));
         self
     }
 

@@ -129,7 +129,6 @@ impl Environment {
             None => Ok(object),
         }));
         external::enter(Some(network.clone()));
-        scenario.services.iter().for_each(|service| service.reset());
         let mut actors = vec![
             tokio::spawn(actors::deliver(api.clone(), network.clone())).abort_handle(),
             tokio::spawn(actors::collect(api.clone(), network.clone())).abort_handle(),
@@ -373,8 +372,7 @@ impl Environment {
     /// The current state, of the services outside the cluster, too.
     pub(super) fn state(&self) -> State {
         let mut held = State::new();
-        let services = self.scenario.services.iter();
-        services.for_each(|service| service.add_to(&mut held));
+        external::add_to(&mut held);
         state::of(&self.api, held)
     }
 

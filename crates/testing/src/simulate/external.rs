@@ -3,7 +3,10 @@
 use std::{
     cell::RefCell,
     fmt,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 use serde::Serialize;
@@ -14,25 +17,48 @@ use super::{
     network::Network,
     plan::What,
     replica::Replica,
-    scenario::Service,
     state::State,
 };
 
 thread_local! {
     /// The history that runs on this thread.
-    static HISTORY: RefCell<Option<Network>> = const { RefCell::new(None) };
+    static HISTORY: RefCell<Option<Current>> = const { RefCell::new(None) };
 }
+
+struct Current {
+    /// No other history has it. A service outside of all has 0.
+    number: u64,
+    network: Network,
+    /// Those that were used in this history.
+    services: Vec<Box<Service>>,
+}
+
+/// Adds what a service holds to a state.
+type Service = dyn Fn(&mut State);
 
 /// Makes the calls on this thread those of a history, or of none.
 pub(super) fn enter(history: Option<Network>) {
-    HISTORY.replace(history);
+    static LAST: AtomicU64 = AtomicU64::new(0);
+    HISTORY.replace(history.map(|network| Current {
+        number: LAST.fetch_add(1, Ordering::Relaxed) + 1,
+        network,
+        services: Vec::new(),
+    }));
+}
+
+/// Adds to a state what the services of this history hold.
+pub(super) fn add_to(state: &mut State) {
+    HISTORY.with_borrow(|history| {
+        let services = history.iter().flat_map(|history| &history.services);
+        services.for_each(|add| add(state));
+    });
 }
 
 /// A fake of a service outside the cluster, which holds a `T`. Clones are the same service.
 ///
-/// In a [simulation](super::Simulation::external), each history begins with an empty service, and each call counts as a
-/// write of the operator: its process may end before or after it, and the call may fail, done or not. Elsewhere, calls
-/// succeed.
+/// In a [simulation](super::simulate), each history begins with an empty service, and each call counts as a write of the
+/// operator: its process may end before or after it, and the call may fail, done or not. What the service holds is part of
+/// the state that is compared, and must be gone after the deletion of the objects. Elsewhere, calls succeed.
 ///
 /// ```
 /// use std::collections::BTreeMap;
@@ -60,6 +86,8 @@ pub struct External<T> {
 struct Held<T> {
     state: T,
     calls: Vec<String>,
+    /// The number of the history that this belongs to.
+    history: u64,
 }
 
 impl<T> Clone for External<T> {
@@ -79,13 +107,14 @@ impl<T> fmt::Debug for External<T> {
     }
 }
 
-impl<T: Default + Serialize> External<T> {
+impl<T: Default + Serialize + Send + 'static> External<T> {
     /// A service with this name, as stories call it.
     #[must_use]
     pub fn new(name: &str) -> Self {
         let held = Held {
             state: T::default(),
             calls: Vec::new(),
+            history: 0,
         };
         Self {
             name: name.into(),
@@ -102,8 +131,9 @@ impl<T: Default + Serialize> External<T> {
         what: &str,
         change: impl FnOnce(&mut T) -> R + Send,
     ) -> anyhow::Result<R> {
-        let history = HISTORY.with_borrow(Clone::clone);
-        let Some(replica) = history.map(Replica::that_works) else {
+        let network = |history: &Current| history.network.clone();
+        let network = HISTORY.with_borrow(|history| history.as_ref().map(network));
+        let Some(replica) = network.map(Replica::that_works) else {
             return Ok(self.answer(what, change).0);
         };
         let action = format!("calls {}: it {what}", self.name);
@@ -134,26 +164,27 @@ impl<T: Default + Serialize> External<T> {
         (answer, changed)
     }
 
+    /// What it holds. The first use in a history empties it, and makes it a part of that history.
     fn lock(&self) -> MutexGuard<'_, Held<T>> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-fn json(state: &impl Serialize) -> Value {
-    // Whatever cannot be written as JSON is not compared.
-    serde_json::to_value(state).unwrap_or_default()
-}
-
-impl<T: Default + Serialize + Send> Service for External<T> {
-    fn reset(&self) {
-        let mut held = self.lock();
-        held.state = T::default();
-        held.calls.clear();
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        HISTORY.with_borrow_mut(|history| {
+            let Some(history) = history else { return };
+            if held.history == history.number {
+                return;
+            }
+            held.state = T::default();
+            held.calls.clear();
+            held.history = history.number;
+            let service = self.clone();
+            let add = move |state: &mut State| service.add_to(state);
+            history.services.push(Box::new(add));
+        });
+        held
     }
 
     fn add_to(&self, state: &mut State) {
-        let held = json(&self.lock().state);
-        let empty = json(&T::default());
+        let held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        let (held, empty) = (json(&held.state), json(&T::default()));
         match held {
             held if held == empty => {}
             Value::Object(entries) => {
@@ -163,6 +194,11 @@ impl<T: Default + Serialize + Send> Service for External<T> {
             held => drop(state.insert(self.name.to_string(), held)),
         }
     }
+}
+
+fn json(state: &impl Serialize) -> Value {
+    // Whatever cannot be written as JSON is not compared.
+    serde_json::to_value(state).unwrap_or_default()
 }
 
 impl Replica {

@@ -7,7 +7,7 @@ use kube::Client;
 use manager::Manager;
 use serde_json::Value;
 
-use super::{permissions::Permissions, state::State};
+use super::permissions::Permissions;
 use crate::{
     FakeApi,
     jobs::JobEnds,
@@ -90,8 +90,6 @@ pub(super) struct Scenario {
     pub(super) steps: Vec<(String, Step)>,
     /// The fake kubelet, if it is wanted.
     pub(super) kubelet: Option<JobEnds>,
-    /// The services outside the cluster.
-    pub(super) services: Vec<Arc<dyn Service>>,
     pub(super) always: Vec<(String, Invariant)>,
     /// JSON pointers of fields that may differ.
     pub(super) ignored: Vec<String>,
@@ -117,13 +115,4 @@ impl Scenario {
         });
         api
     }
-}
-
-/// A service of a simulation, whatever it holds.
-pub(super) trait Service: Send + Sync {
-    /// Empties it.
-    fn reset(&self);
-
-    /// Adds what it holds to a state: each entry of a map by itself.
-    fn add_to(&self, state: &mut State);
 }

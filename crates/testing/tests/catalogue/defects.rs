@@ -177,7 +177,7 @@ fn a_finalizer_that_is_added_too_late() {
                 done()
             });
     }
-    unsuspected(simulate(register).object(&ship("argo")).external(&harbor()));
+    unsuspected(simulate(register).object(&ship("argo")));
 }
 
 /// A service that knows the ships in it.

@@ -58,10 +58,9 @@ impl Harbor {
 }
 
 fn simulation(register: fn(&mut Manager, &Harbor)) -> Simulation {
-    let harbor = External::new("harbor");
-    let client = Harbor(harbor.clone());
+    let client = Harbor(External::new("harbor"));
     let simulation = simulate(move |manager| register(manager, &client));
-    simulation.object(&ship("argo")).external(&harbor)
+    simulation.object(&ship("argo"))
 }
 
 #[track_caller]

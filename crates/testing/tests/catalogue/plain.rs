@@ -164,7 +164,6 @@ mod unregistered {
 
     pub fn simulation<const BUGGY: bool>() -> Simulation {
         let harbor = Harbor::new("harbor");
-        let service = harbor.clone();
         let run = move |client: Client| {
             let harbor = harbor.clone();
             async move {
@@ -187,9 +186,7 @@ mod unregistered {
                 controller.for_each(async |_| ()).await;
             }
         };
-        simulate_client(run)
-            .object(&ship("argo", "1"))
-            .external(&service)
+        simulate_client(run).object(&ship("argo", "1"))
     }
 }
 

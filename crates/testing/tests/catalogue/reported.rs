@@ -195,9 +195,8 @@ where
     R: Future<Output = Reconciled> + Send + 'static,
 {
     let cloud = External::new("cloud");
-    let service = cloud.clone();
-    let simulation = simulate(move |manager| register(manager, service.clone(), cleanup));
-    simulation.object(&ship("argo")).external(&cloud)
+    let simulation = simulate(move |manager| register(manager, cloud.clone(), cleanup));
+    simulation.object(&ship("argo"))
 }
 
 /// A controller that puts its object into the service, and cleans up so.
