@@ -11,6 +11,7 @@ use std::{
 };
 
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
+use ring::rand::{SecureRandom as _, SystemRandom};
 use tokio::time::Instant;
 
 thread_local! {
@@ -66,6 +67,18 @@ pub(crate) fn random() -> u64 {
     z ^ (z >> 31)
 }
 
+/// Random bytes that no one can guess.
+pub(crate) fn random_bytes<const N: usize>() -> [u8; N] {
+    let mut bytes = [0; N];
+    if SIMULATED.get().is_some() {
+        bytes.fill_with(|| random().to_le_bytes()[0]);
+    } else {
+        let filled = SystemRandom::new().fill(&mut bytes);
+        filled.expect("the system has random numbers, as TLS needs them, too");
+    }
+    bytes
+}
+
 /// The time since the simulation began; `None` outside of one.
 pub(crate) fn elapsed() -> Option<Duration> {
     SIMULATED.get().map(|simulated| simulated.start.0.elapsed())
@@ -91,7 +104,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_seed_decides_all_randomness_and_the_time_of_day_follows_the_paused_clock() {
-        let values = || [random(), random()];
+        let values = || (random(), random_bytes::<16>());
         let seeded = |seed| {
             let _simulation = Simulation::begin(seed, Timestamp::UNIX_EPOCH);
             values()

@@ -17,6 +17,7 @@ use crate::{
     },
     controller::{outcome::Failure, retry::Retry},
     key::Key,
+    simulated::random_bytes,
     writes::{
         child::controller_uid,
         core::Core,
@@ -105,6 +106,25 @@ impl<K: Object> Context<K> {
     #[must_use]
     pub fn now(&self) -> Timestamp {
         self.core.timer.timestamp()
+    }
+
+    /// Random bytes that no one can guess, for passwords, keys and tokens. In a simulation, the seed decides them, so that equal
+    /// histories are equal.
+    ///
+    /// A new value in each reconcile would be a change in each reconcile: look first whether there is one.
+    ///
+    /// ```
+    /// # use k8s_openapi::api::core::v1::Secret;
+    /// # fn token(cx: &manager::Context<Secret>) -> u128 {
+    /// u128::from_le_bytes(cx.random())
+    /// # }
+    /// ```
+    ///
+    /// # Panics
+    /// If the system has no random numbers.
+    #[must_use]
+    pub fn random<const N: usize>(&self) -> [u8; N] {
+        random_bytes()
     }
 
     /// The cached object with this key; `None` if it does not exist, or [`Manager::cache`](crate::Manager::cache) does not

@@ -32,6 +32,22 @@ fn register(manager: &mut Manager) {
         .reconcile(crew);
 }
 
+#[test]
+fn random_values_of_the_context_are_the_same_for_the_same_seed() {
+    fn register(manager: &mut Manager) {
+        ships(manager).reconcile(async |ship: Arc<Ship>, cx: Context<Ship>| {
+            let log = name(&ship, "log");
+            if cx.get::<ConfigMap>(&*log)?.is_none() {
+                let number = u64::from_le_bytes(cx.random());
+                cx.apply(&map(&log, "number", &number.to_string())).await?;
+            }
+            done()
+        });
+    }
+    let summary = voyage(register).histories(30).check().unwrap().to_string();
+    assert!(!summary.contains("two equal histories differ"), "{summary}");
+}
+
 /// The traces of many seeds, with and without faults.
 fn traces() -> String {
     let trace = |seed| {
