@@ -1,6 +1,8 @@
-//! Formats errors as one line of text.
+//! Formats errors as text.
 
 use std::{error::Error, iter};
+
+use crate::permission;
 
 /// How many errors of a chain are looked at. One that is its own cause has no end.
 const DEEPEST: usize = 64;
@@ -16,10 +18,26 @@ pub(crate) fn causes<'a>(
 /// The message of `error` and of all its causes, without duplicates: many errors repeat the message of their cause.
 ///
 /// For an error response of the API server, it is only the message: kube appends the whole response in `Debug` format.
+/// If a request was denied, a second line says how to permit it.
 ///
 /// It calls code of the author if the error is the author's.
 pub(crate) fn chain(error: &(dyn Error + 'static)) -> String {
-    chain_of(error, DEEPEST)
+    let text = chain_of(error, DEEPEST);
+    match help(error) {
+        Some(help) => format!("{text}\n{help}"),
+        None => text,
+    }
+}
+
+/// How to permit what the API server has denied.
+pub(crate) fn help(error: &(dyn Error + 'static)) -> Option<String> {
+    let comment = causes(error).find_map(|cause| match cause.downcast_ref() {
+        Some(kube::Error::Api(status)) => permission::denied(&status.message),
+        _ => None,
+    })?;
+    Some(format!(
+        "help: write `{comment}` where the controller is registered, and run `make manifests`"
+    ))
 }
 
 fn chain_of(error: &(dyn Error + 'static), deepest: usize) -> String {
@@ -79,6 +97,18 @@ mod tests {
         let error = kube::runtime::watcher::Error::WatchStartFailed(answer());
         let said = chain(&error);
         assert!(said.ends_with(&format!(": {message}")), "{said}");
+    }
+
+    #[test]
+    fn a_denied_request_is_shown_with_the_comment_that_permits_it() {
+        let message = r#"pods "a" is forbidden: User "system:serviceaccount:crew:captains" cannot patch resource "pods" in API group "" in the namespace "crew""#;
+        let status = kube::core::Status::failure(message, "Forbidden").with_code(403);
+        let error = anyhow::Error::new(kube::Error::Api(status.boxed())).context("cannot sail");
+        let help = "write `// +kbr:rbac:groups=core,resources=pods,verbs=patch` where the controller is registered, and run `make manifests`";
+        assert_eq!(
+            chain(error.as_ref()),
+            format!("cannot sail: {message}\nhelp: {help}")
+        );
     }
 
     #[test]

@@ -27,6 +27,7 @@ use crate::{
 pub use crate::{
     controller::worker::ReconciledKind,
     json_path::explain,
+    permission::denied,
     simulated::{Simulation, now},
     timer::Timer as Clock,
 };

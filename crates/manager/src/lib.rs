@@ -113,6 +113,7 @@ mod migration;
 mod options;
 mod panics;
 mod parse;
+mod permission;
 mod queue;
 mod request;
 mod secret;

@@ -18,7 +18,10 @@ use tracing_subscriber::{
     util::SubscriberInitExt as _,
 };
 
-use crate::{error::chain, panics};
+use crate::{
+    error::{chain, help},
+    panics,
+};
 
 /// The format of log lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -57,6 +60,9 @@ pub fn exit(result: anyhow::Result<()>) -> ExitCode {
         tracing::error!(error = chain(error.as_ref()), "the operator failed");
     } else {
         eprintln!("Error: {error:?}");
+        if let Some(help) = help(error.as_ref()) {
+            eprintln!("{help}");
+        }
     }
     ExitCode::FAILURE
 }

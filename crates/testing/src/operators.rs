@@ -8,6 +8,8 @@ use std::{
     thread,
 };
 
+use manager::harness::denied;
+
 /// The operators of one test.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Operators {
@@ -95,19 +97,12 @@ fn user_prefix(namespace: &str) -> String {
     format!("User \"system:serviceaccount:{namespace}:")
 }
 
-/// The comment that grants the permission in the API server's message in this line:
-/// `User "…" cannot list resource "pods" in API group "" in the namespace "a"`.
+/// The comment that permits what the API server has denied this user, by a line of the log.
 fn marker(line: &str, user: &str) -> Option<String> {
     // Logs escape quotes, and nested errors more than once.
     let line = line.replace('\\', "");
-    let (_, rest) = line.split_once(user)?;
-    let (_, rest) = rest.split_once("\" cannot ")?;
-    let (verb, rest) = rest.split_once(" resource \"")?;
-    let (resource, rest) = rest.split_once("\" in API group \"")?;
-    let (group, _) = rest.split_once('"')?;
-    let group = if group.is_empty() { "core" } else { group };
-    let rule = format!("groups={group},resources={resource},verbs={verb}");
-    Some(format!("    `// +kbr:rbac:{rule}`"))
+    let (_, message) = line.split_once(user)?;
+    Some(format!("    `{}`", denied(message)?))
 }
 
 #[cfg(test)]
@@ -140,12 +135,5 @@ mod tests {
         operators.end();
         operators.end();
         assert!(operators.have_ended());
-    }
-
-    #[test]
-    fn other_log_lines_report_no_permission() {
-        let ending =
-            "forbidden: unable to create new content in namespace a because it is being terminated";
-        assert_eq!(marker(ending, &user_prefix("a")), None);
     }
 }

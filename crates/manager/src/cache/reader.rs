@@ -16,6 +16,7 @@ use crate::{
         store::Cache,
     },
     key::Key,
+    permission,
 };
 
 /// Reads the caches of a controller: of its own kind, and of the kinds that it `owns_cached`, `watches` or `reads`. That
@@ -160,11 +161,7 @@ impl Reader {
             ", which it does not cache"
         };
         let (group, plural) = (C::group(&()), C::plural(&()));
-        let group = if group.is_empty() {
-            "core".into()
-        } else {
-            group
-        };
+        let comment = permission::comment(&group, &plural, "list;watch");
         let (owner, line) = match &self.owner {
             Owner::Controller(name) => (
                 format!("controller `{name}`"),
@@ -178,7 +175,7 @@ impl Reader {
         anyhow::anyhow!(
             "{owner} reads {what}{half}\n\
              help: add {line}, and above that\n    \
-             // +kbr:rbac:groups={group},resources={plural},verbs=list;watch",
+             {comment}",
         )
     }
 }

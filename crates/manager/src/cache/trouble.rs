@@ -5,6 +5,7 @@ use kube::runtime::watcher;
 use crate::{
     cache::{object::Cached, progress::Trouble},
     error::chain,
+    permission,
 };
 
 /// Explains why the watch of `K` fails with this error. The advice depends on the code of the API server, because
@@ -21,10 +22,8 @@ pub(crate) fn of<K: Cached>(error: &watcher::Error) -> Trouble {
             "is the CustomResourceDefinition `{plural}.{group}` installed, and does it serve `{api_version}`?"
         ),
         Some(403) => {
-            let group = if group.is_empty() { "core" } else { &*group };
-            format!(
-                "it needs the permission `// +kbr:rbac:groups={group},resources={plural},verbs=list;watch`"
-            )
+            let comment = permission::comment(&group, &plural, "list;watch");
+            format!("it needs the permission `{comment}`")
         }
         Some(400) => format!(
             "if `manager.cache` selects `{plural}` by fields, does the API server support these?"
