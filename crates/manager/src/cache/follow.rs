@@ -74,8 +74,15 @@ impl<K: Cached> Follower<'_, K> {
                     }
                 }
                 Err(error) => {
+                    let is_first = !course.failing;
                     let wait = course.failed();
                     match &error {
+                        // As after a change of the CRD, whose watch cache is new. The list that follows is all it takes.
+                        error if is_first && has_expired(error) => {
+                            let kind = K::kind(&());
+                            let cause = trouble::of::<K>(error).cause;
+                            tracing::info!(%kind, namespace = self.namespace, cause, "listing all objects again");
+                        }
                         error if !self.cache.presence.is_optional() || !is_missing(error) => {
                             self.failed(error);
                         }
@@ -290,6 +297,15 @@ impl<K: Cached> Follower<'_, K> {
             tracing::info!(kind = %K::kind(&()), namespace = self.namespace, "watching again");
         }
     }
+}
+
+/// Whether the API server no longer has the changes since the version that a watch began with.
+fn has_expired(error: &Error) -> bool {
+    let (Error::WatchStartFailed(kube::Error::Api(status)) | Error::WatchError(status)) = error
+    else {
+        return false;
+    };
+    status.code == 410
 }
 
 /// Whether the API server does not serve the kind.

@@ -7,7 +7,10 @@ use super::{
     faulty::{Fault, Faulty, Line, Streamed, map},
     *,
 };
-use crate::{cache::caches::Caches, key::Key};
+use crate::{
+    cache::{caches::Caches, progress::CacheState},
+    key::Key,
+};
 
 const SECOND: Duration = Duration::from_secs(1);
 const MINUTE: Duration = Duration::from_secs(60);
@@ -184,6 +187,23 @@ async fn a_kind_whose_watches_end_with_an_error_is_listed_again() {
         for after in [Duration::ZERO, SECOND * 10] {
             check([(Fault::Ends(lines, after), MINUTE * 5)]).await;
         }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_watch_that_has_expired_fails_only_if_the_next_one_has_too() {
+    for fault in [
+        Fault::Status(410),
+        Fault::Ends(&[Line::Error(410)], Duration::ZERO),
+    ] {
+        let trial = Trial::begin(fault, Streamed::Rejected, None);
+        let state = || trial.caches.states()["ConfigMap"].cache.clone();
+        sleep(Duration::from_millis(100)).await;
+        assert!(trial.server.asked().1 > 0, "{fault:?}: nothing was watched");
+        assert_eq!(state(), CacheState::Complete(None), "{fault:?}");
+        sleep(MINUTE).await;
+        let is_reported = matches!(state(), CacheState::Complete(Some(_)));
+        assert!(is_reported, "{fault:?}: {:?}", state());
     }
 }
 
