@@ -139,14 +139,9 @@ const SHORT: &str = r#"    let mut errors = webhook::FieldErrors::default();
     }
     errors.check()?;"#;
 
-/// The user's code in a defaulter, and in its test, which would fail otherwise.
-fn edit(project: &Project, file: &str, line: &str, found: &str) {
+/// The user's code in a defaulter, which the scaffolded test survives.
+fn edit(project: &Project, file: &str, line: &str) {
     project.implement(file, "default", &format!("let _ = cx;\n{line}"));
-    project.replace(
-        file,
-        "assert_eq!(admitted.object, request[\"request\"][\"object\"]);",
-        &format!("assert_eq!(admitted.object{found});"),
-    );
     project.run("cargo", &["fmt", "--all"]);
 }
 
@@ -161,8 +156,7 @@ fn built_in_and_external_kinds_have_their_own_webhooks() {
          --object-selector !legacy --match-condition seen=object.metadata.name!='unseen'",
     );
     let annotate = "object.metadata.annotations.get_or_insert_default().insert(\"harbour\".to_owned(), String::new());";
-    let annotated = "[\"metadata\"][\"annotations\"][\"harbour\"], \"\"";
-    edit(&project, "src/webhooks/core_v1_pod.rs", annotate, annotated);
+    edit(&project, "src/webhooks/core_v1_pod.rs", annotate);
     for (group, more) in [
         ("crew", "--timeout 1"),
         ("galley", "--timeout 1 --failure-policy ignore"),
@@ -178,7 +172,6 @@ fn built_in_and_external_kinds_have_their_own_webhooks() {
             &project,
             &format!("src/webhooks/{group}_v1_captain.rs"),
             &default,
-            &format!("[\"spec\"][\"message\"], \"from the {group}\""),
         );
     }
 

@@ -106,11 +106,6 @@ fn admission(place: &Place, folder: &'static str, init: &str, group: &str, kind:
             return Err(webhook::Rejection::forbidden(\"it must be kept\"));
         }",
     );
-    project.replace(
-        &file,
-        "assert_eq!(admitted.object, request[\"request\"][\"object\"]);",
-        "assert_eq!(admitted.object[\"spec\"][\"message\"], \"ahoy\");",
-    );
     let test = ADMISSION
         .replace("GROUP", group)
         .replace("KIND", kind)
