@@ -21,6 +21,7 @@ use crate::{
     },
     key::Key,
     manager::{Manager, parts::Parts},
+    metrics::objects::ObjectGauge,
     queue::{Queue, appointments::Appointments},
     writes::{condition::Accessor, core::Core, own::OwnWrites},
 };
@@ -104,6 +105,39 @@ impl<'a, K: Object> Controller<'a, K> {
         P: Fn(&K, &K) -> bool + Send + Sync + 'static,
     {
         self.parts.own.add(predicate);
+        self
+    }
+
+    /// Adds a gauge to `/metrics` with a value for each object, which goes with its object: `value` is called for each one at
+    /// each scrape. An object without a value is left out. The labels are `namespace` and `name`.
+    ///
+    /// Only the leader has values. For everything else there is [`Manager::metric`](crate::Manager::metric).
+    ///
+    /// ```
+    /// # use k8s_openapi::api::apps::v1::Deployment;
+    /// # use manager::{Action, Manager};
+    /// # fn register(manager: &mut Manager) {
+    /// manager
+    ///     .controller::<Deployment>("deployment")
+    ///     .gauge("captains_missing_sailors", "Sailors who are not on board", |deployment| {
+    ///         Some(f64::from(deployment.status.as_ref()?.unavailable_replicas?))
+    ///     })
+    ///     .reconcile(async |_, _| Ok(Action::await_change()));
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`run`](crate::Manager::run) fails if the name is one that `Manager::metric` rejects.
+    pub fn gauge<F>(self, name: &str, help: &str, value: F) -> Self
+    where
+        F: Fn(&K) -> Option<f64> + Send + Sync + 'static,
+    {
+        let gauge = ObjectGauge {
+            cache: self.parts.cache.clone(),
+            fence: self.parts.manager.fence.clone(),
+            value,
+        };
+        self.parts.manager.metric(name, help, gauge);
         self
     }
 

@@ -1,6 +1,7 @@
 //! The metrics of the manager, under the names that controller-runtime and client-go use.
 
 mod migrations;
+pub(crate) mod objects;
 mod own;
 mod process;
 mod queues;

@@ -99,7 +99,7 @@ fn encoded(registry: &Registry) -> Result<String, String> {
     match caught(|| encode_registry(&mut text, registry)) {
         Ok(Ok(())) => {}
         Ok(Err(_)) => return Err("its labels cannot be encoded".to_owned()),
-        Err(panic) => return Err(format!("its labels panicked: {panic}")),
+        Err(panic) => return Err(format!("its labels or values panicked: {panic}")),
     }
     let text = text::from_openmetrics(&text);
     match text.lines().find(|line| !text::has_valid_labels(line)) {
