@@ -107,6 +107,18 @@ async fn foreground_deletion_waits_for_the_dependents() {
 }
 
 #[tokio::test]
+async fn foreground_deletion_keeps_what_has_another_owner() {
+    let (_api, maps) = maps();
+    let a = create(&maps, "a", &[]).await;
+    let b = create(&maps, "b", &[]).await;
+    create(&maps, "child", &[&a, &b]).await;
+    delete(&maps, "a", PropagationPolicy::Foreground).await;
+    assert_eq!(names(&maps).await, ["b", "child"]);
+    let child = maps.get("child").await.unwrap();
+    assert_eq!(child.owner_references()[0].name, "b");
+}
+
+#[tokio::test]
 async fn objects_are_deleted_with_their_namespace() {
     let (api, maps) = maps();
     let mut namespace = Namespace::default();

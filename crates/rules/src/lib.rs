@@ -28,6 +28,7 @@ mod bounds;
 pub mod expressions;
 mod extensions;
 pub mod formats;
+pub mod garbage;
 #[cfg(feature = "cel")]
 mod nearest;
 mod number;

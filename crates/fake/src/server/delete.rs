@@ -1,11 +1,12 @@
 //! Deletion: preconditions, finalizers, and dependents.
 //!
 //! Source: `k8s.io/apiserver/pkg/registry/generic/registry/store.go`, `k8s.io/apiserver/pkg/registry/rest/delete.go`,
-//! `k8s.io/kubernetes/pkg/controller/garbagecollector`. A cluster's garbage collector takes a while; here, dependents
-//! are deleted at once.
+//! and `apiserver_rules::garbage` for the garbage collector. That of a cluster takes a while; here, dependents are
+//! deleted at once.
 
 use std::collections::BTreeSet;
 
+use apiserver_rules::garbage::{FOREGROUND, Owner, Verdict, references, verdict};
 use hyper::StatusCode;
 use serde_json::{Value, json};
 
@@ -18,8 +19,6 @@ use super::{
     store::{Objects, Stored},
 };
 
-const FOREGROUND: &str = "foregroundDeletion";
-
 /// How to treat the dependents of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Dependents {
@@ -29,6 +28,18 @@ enum Dependents {
     Foreground,
     /// Remove the owner reference and keep them.
     Orphan,
+}
+
+impl Dependents {
+    /// The meaning of a propagation policy.
+    fn parse(policy: &str) -> Option<Self> {
+        match policy {
+            "Background" => Some(Self::Background),
+            "Foreground" => Some(Self::Foreground),
+            "Orphan" => Some(Self::Orphan),
+            _ => None,
+        }
+    }
 }
 
 impl Objects {
@@ -131,7 +142,7 @@ impl Objects {
         };
         if dependents == Dependents::Foreground {
             for path in self.dependents_of(&uid) {
-                let _ = self.delete(&path, Dependents::Foreground);
+                self.collect_one(&path);
             }
             self.release(path);
         }
@@ -140,17 +151,11 @@ impl Objects {
 
     /// Deletes the objects whose owners are all gone, like the garbage collector of a cluster.
     pub fn collect_garbage(&mut self) {
-        let uids: BTreeSet<_> = self
-            .stored
-            .values()
-            .map(uid)
-            .map(Value::to_string)
-            .collect();
-        let owners = self.stored.values().flat_map(|it| references(&it.object));
+        let metas = self.stored.values().map(meta);
+        let owners = metas.flat_map(|meta| references(meta).map(move |owner| (meta, owner)));
         let gone: BTreeSet<_> = owners
-            .map(|owner| &owner["uid"])
-            .filter(|uid| !uids.contains(&uid.to_string()))
-            .map(Value::to_string)
+            .filter(|(meta, owner)| self.owner(meta, owner) == Owner::Absent)
+            .map(|(_, owner)| owner["uid"].to_string())
             .collect();
         for uid in gone {
             // It was written from a `Value`.
@@ -158,20 +163,39 @@ impl Objects {
         }
     }
 
-    /// Deletes the dependents of an object that is gone, unless others own them, too.
     fn collect_dependents(&mut self, uid: &Value) {
         for dependent in self.dependents_of(uid) {
-            let Some(stored) = self.stored.get(&dependent) else {
-                continue;
-            };
-            let others = references(&stored.object).filter(|owner| owner["uid"] != *uid);
-            let held = others.into_iter().any(|owner| self.has_uid(&owner["uid"]));
-            if held {
-                self.disown(&dependent, uid);
-            } else {
-                let _ = self.delete(&dependent, Dependents::Background);
+            self.collect_one(&dependent);
+        }
+    }
+
+    /// Does with an object what a garbage collector would do.
+    fn collect_one(&mut self, path: &Path) {
+        match self.verdict(path) {
+            Verdict::Keep | Verdict::Release(_) => {}
+            Verdict::Disown(owners) => owners.iter().for_each(|uid| self.disown(path, uid)),
+            Verdict::Delete(policy) => {
+                // It exists.
+                let _ = Dependents::parse(policy).map(|it| self.delete(path, it));
             }
         }
+    }
+
+    fn verdict(&self, path: &Path) -> Verdict {
+        let Some(meta) = self.stored.get(path).map(meta) else {
+            return Verdict::Keep;
+        };
+        let others = self.stored.values();
+        let dependents: Vec<_> = others
+            .filter(|other| owned(other, &meta["uid"]))
+            .map(self::meta)
+            .collect();
+        verdict(meta, |owner| self.owner(meta, owner), &dependents)
+    }
+
+    fn owner(&self, dependent: &Value, reference: &Value) -> Owner {
+        let mut all = self.stored.values().map(meta);
+        Owner::of(all.find(|meta| meta["uid"] == reference["uid"]), dependent)
     }
 
     /// Handles the dependents and owners of an object that is gone.
@@ -191,7 +215,7 @@ impl Objects {
             }
         }
         // It may have been the last dependent that an owner waited for.
-        let owners: Vec<_> = references(object)
+        let owners: Vec<_> = references(&object["metadata"])
             .map(|owner| owner["uid"].clone())
             .collect();
         let waiting: Vec<_> = self
@@ -207,26 +231,16 @@ impl Objects {
 
     /// Removes an object that waited for its dependents, once no dependent blocks it.
     fn release(&mut self, path: &Path) {
+        let Verdict::Release(released) = self.verdict(path) else {
+            return;
+        };
         let Some(mut stored) = self.stored.get(path).cloned() else {
             return;
         };
-        let uid = stored.object["metadata"]["uid"].clone();
-        let blocks = |owner: &Value| owner["uid"] == uid && owner["blockOwnerDeletion"] == true;
-        let blocked = self
-            .stored
-            .values()
-            .any(|other| references(&other.object).any(blocks));
-        let deleting = stored.object["metadata"]["deletionTimestamp"].is_string();
-        let finalizers = stored.object["metadata"]["finalizers"].as_array_mut();
-        let Some(finalizers) = finalizers.filter(|_| deleting && !blocked) else {
-            return;
-        };
-        let before = finalizers.len();
-        finalizers.retain(|finalizer| finalizer != FOREGROUND);
-        if finalizers.len() == before {
-            return;
+        if let Some(all) = stored.object["metadata"]["finalizers"].as_array_mut() {
+            all.retain(|finalizer| finalizer != released);
         }
-        if finalizers.is_empty() {
+        if !held(&stored.object) {
             self.remove(path);
         } else if let Some(kind) = self.kinds.of(path) {
             self.store(path, &kind, stored);
@@ -236,12 +250,6 @@ impl Objects {
     fn dependents_of(&self, uid: &Value) -> Vec<Path> {
         let owned = self.stored.iter().filter(|(_, stored)| owned(stored, uid));
         owned.map(|(path, _)| path.clone()).collect()
-    }
-
-    fn has_uid(&self, uid: &Value) -> bool {
-        self.stored
-            .values()
-            .any(|stored| stored.object["metadata"]["uid"] == *uid)
     }
 
     fn orphan(&mut self, uid: &Value) {
@@ -267,8 +275,8 @@ impl Objects {
     }
 }
 
-fn uid(stored: &Stored) -> &Value {
-    &stored.object["metadata"]["uid"]
+fn meta(stored: &Stored) -> &Value {
+    &stored.object["metadata"]
 }
 
 /// Whether finalizers prevent the removal of an object.
@@ -289,27 +297,18 @@ fn hold(stored: &mut Stored) {
     }
 }
 
-fn references(object: &Value) -> impl Iterator<Item = &Value> {
-    let owners = object["metadata"]["ownerReferences"].as_array();
-    owners.into_iter().flatten()
-}
-
 fn owned(stored: &Stored, uid: &Value) -> bool {
-    references(&stored.object).any(|owner| owner["uid"] == *uid)
+    references(meta(stored)).any(|owner| owner["uid"] == *uid)
 }
 
 fn dependents(call: &Call) -> Result<Dependents, ErrorResponse> {
     let asked = call.body["propagationPolicy"].as_str();
     let asked = asked.or(call.query.get("propagationPolicy").map(String::as_str));
     match asked {
-        Some("Background") => Ok(Dependents::Background),
-        Some("Foreground") => Ok(Dependents::Foreground),
-        Some("Orphan") => Ok(Dependents::Orphan),
-        Some(other) => Err(ErrorResponse::invalid_options(
-            &call.path,
-            "DeleteOptions",
-            &format!("propagationPolicy: Unsupported value: {other:?}"),
-        )),
+        Some(asked) => Dependents::parse(asked).ok_or_else(|| {
+            let why = format!("propagationPolicy: Unsupported value: {asked:?}");
+            ErrorResponse::invalid_options(&call.path, "DeleteOptions", &why)
+        }),
         None if call.body["orphanDependents"] == true => Ok(Dependents::Orphan),
         // The historical default of this group version.
         None if matches!(call.path.root.as_str(), "/apis/batch/v1")
