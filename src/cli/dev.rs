@@ -16,7 +16,8 @@ use crate::dev::{self, Options};
 /// `config/default` grants. To use the API server in another terminal, run the printed line
 /// `export KUBECONFIG=…` there. Ctrl-C stops everything and discards the objects in the API server, unless you pass `--keep`.
 ///
-/// With `--cluster`, Deployments are rolled out, garbage is collected and Jobs end, as in `kbr envtest run --cluster`.
+/// What loses its owners is deleted, as in a cluster. With `--cluster`, Deployments are rolled out and Jobs end, too, as in
+/// `kbr envtest run --cluster`.
 ///
 /// On a terminal, a screen shows the operator, the last build, the operator's objects and what they own, events, and errors; the
 /// last line lists the keys. Otherwise, or with `--plain`, kbr prints lines.

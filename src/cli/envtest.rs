@@ -63,8 +63,9 @@ enum Command {
     /// Run a command with its own API server
     ///
     /// Starts etcd and kube-apiserver on free ports of the loopback, installs the project's CRDs, runs the command,
-    /// and removes everything again. The command gets `KUBECONFIG`, `KUBEBUILDER_ASSETS` and `KBR_ENVTEST=1` in its
-    /// environment, and the matching kubectl first in PATH. kbr exits with the command's exit code.
+    /// and removes everything again. Meanwhile, what loses its owners is deleted, as in a cluster. The command gets
+    /// `KUBECONFIG`, `KUBEBUILDER_ASSETS` and `KBR_ENVTEST=1` in its environment, and the matching kubectl first in
+    /// PATH. kbr exits with the command's exit code.
     /// The CRDs have no conversion: only `kbr dev` and the operator of an integration test serve it. Example:
     ///
     ///     kbr envtest run -- cargo test --features envtest
@@ -115,7 +116,7 @@ struct RunArgs {
     start_timeout: u64,
     /// Start a whole cluster: also kube-controller-manager, kube-scheduler, and kwok with fake nodes
     ///
-    /// Deployments are rolled out, garbage is collected, namespaces are removed, Pods become `Running` and Jobs complete,
+    /// Deployments are rolled out, namespaces are removed, Pods become `Running` and Jobs complete,
     /// but no container runs. A Pod's annotation `kbr/pod-phase` makes it stay `Pending` or `Running`, or end as
     /// `Succeeded` or `Failed`. The API server connects to nothing but the loopback.
     #[arg(long)]

@@ -7,8 +7,9 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use rustls::crypto::ring;
 use serde_json::Value;
-use ureq::Agent;
+use ureq::http::Response;
 use ureq::tls::{Certificate, ClientCert, PrivateKey, RootCerts, TlsConfig};
+use ureq::{Agent, Body};
 
 use super::setup::Setup;
 use kbr_host::regular;
@@ -56,11 +57,37 @@ impl Client {
     /// # Errors
     /// The API server does not answer, or the status is not 200.
     pub fn get(&self, path: &str) -> anyhow::Result<impl Read + Send + use<>> {
-        let answer = self.agent.get(format!("{}{path}", self.server)).call()?;
+        self.get_as(path, "application/json")
+    }
+
+    /// As [`get`](Self::get), in this media type.
+    pub(super) fn get_as(
+        &self,
+        path: &str,
+        media_type: &str,
+    ) -> anyhow::Result<impl Read + Send + use<>> {
+        let get = self.agent.get(format!("{}{path}", self.server));
+        let answer = get.header("accept", media_type).call()?;
         if answer.status() != 200 {
             bail!("HTTP status {}", answer.status());
         }
         Ok(answer.into_body().into_reader())
+    }
+
+    /// The object or list at `path` in this media type; `None` if it does not exist.
+    ///
+    /// # Errors
+    /// The API server does not answer, or the status is not 200 or 404.
+    pub fn find(&self, path: &str, media_type: &str) -> anyhow::Result<Option<Value>> {
+        let get = self.agent.get(format!("{}{path}", self.server));
+        let answer = get.header("accept", media_type).call()?;
+        match answer.status().as_u16() {
+            200 => Ok(Some(serde_json::from_reader(
+                answer.into_body().into_reader(),
+            )?)),
+            404 => Ok(None),
+            status => bail!("HTTP status {status}"),
+        }
     }
 
     /// The HTTP status of the answer to a GET of `path`.
@@ -78,20 +105,41 @@ impl Client {
     /// The API server does not answer, or rejects the object; then the error is its message.
     pub fn apply(&self, path: &str, object: &Value) -> anyhow::Result<()> {
         let query = "fieldManager=kbr&force=true&fieldValidation=Strict";
-        let answer = self
-            .agent
-            .patch(format!("{}{path}?{query}", self.server))
-            .content_type("application/apply-patch+yaml")
-            .send(object.to_string())?;
-        if answer.status().is_success() {
-            return Ok(());
-        }
-        let status = answer.status();
-        let body = answer.into_body().read_to_string().unwrap_or_default();
-        let body: Value = serde_json::from_str(&body).unwrap_or_default();
-        match body["message"].as_str() {
-            Some(message) => bail!("{message}"),
-            None => bail!("HTTP status {status}"),
-        }
+        self.patch(&format!("{path}?{query}"), "apply-patch+yaml", object)
+    }
+
+    /// Patches the object at `path`; `how` is the media type without `application/`.
+    ///
+    /// # Errors
+    /// As [`apply`](Self::apply).
+    pub(super) fn patch(&self, path: &str, how: &str, change: &Value) -> anyhow::Result<()> {
+        let request = self.agent.patch(format!("{}{path}", self.server));
+        let request = request.content_type(format!("application/{how}"));
+        succeeded(request.send(change.to_string())?)
+    }
+
+    /// Deletes the object at `path` with these `DeleteOptions`.
+    ///
+    /// # Errors
+    /// As [`apply`](Self::apply).
+    pub fn delete(&self, path: &str, options: &Value) -> anyhow::Result<()> {
+        let request = self.agent.delete(format!("{}{path}", self.server));
+        let request = request.force_send_body().content_type("application/json");
+        succeeded(request.send(options.to_string())?)
+    }
+}
+
+/// The error is the API server's message.
+fn succeeded(answer: Response<Body>) -> anyhow::Result<()> {
+    let status = answer.status();
+    // All of it, so that the connection is used again.
+    let body = answer.into_body().read_to_string().unwrap_or_default();
+    if status.is_success() {
+        return Ok(());
+    }
+    let body: Value = serde_json::from_str(&body).unwrap_or_default();
+    match body["message"].as_str() {
+        Some(message) => bail!("{message}"),
+        None => bail!("HTTP status {status}"),
     }
 }

@@ -19,7 +19,7 @@ use super::logs::{self, tail};
 use super::options::Options;
 use super::setup::Setup;
 use super::supervision::{Supervision, Supervisors};
-use super::{Progress, certificates, kubeconfig, relay};
+use super::{Progress, certificates, garbage, kubeconfig, relay};
 use kbr_host::diagnostic::{Diagnostic, Problem};
 use kbr_host::output;
 use kbr_host::signals::Stop;
@@ -82,6 +82,12 @@ impl ControlPlane {
     /// Starts the controllers of a cluster. kube-apiserver must be serving.
     pub(super) fn start_controllers(&mut self) -> anyhow::Result<()> {
         self.supervisors.start_controllers(&self.setup)
+    }
+
+    /// Deletes what has lost its owners, from now on: in a cluster, kube-controller-manager does.
+    pub(super) fn collect_garbage(&self) -> anyhow::Result<()> {
+        garbage::start(self.client()?, self.progress, self.stopping.clone());
+        Ok(())
     }
 
     /// Waits until a GET of `path` succeeds with an answer that is `enough`.

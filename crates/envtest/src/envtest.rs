@@ -77,7 +77,7 @@ impl Builder {
 
     /// Starts a whole cluster: also kube-controller-manager, kube-scheduler, and kwok, which plays the kubelet of a fake node.
     ///
-    /// Deployments are rolled out, garbage is collected, namespaces are removed, Pods become `Running` and Jobs complete, but no
+    /// Deployments are rolled out, namespaces are removed, Pods become `Running` and Jobs complete, but no
     /// container runs. A Pod's annotation `kbr/pod-phase` makes it stay `Pending` or `Running`, or end as `Succeeded` or `Failed`.
     /// The API server connects to nothing but the loopback.
     pub fn cluster(mut self) -> Self {

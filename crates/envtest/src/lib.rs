@@ -56,6 +56,7 @@ pub mod folder;
 #[cfg(test)]
 #[path = "../../../tests/fuzz/driver.rs"]
 mod fuzz;
+mod garbage;
 mod go;
 mod http;
 pub mod index;

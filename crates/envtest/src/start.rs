@@ -73,6 +73,8 @@ pub fn start_in(folder: Folder, mut setup: Setup, options: &Options) -> anyhow::
         plane.wait_for("/healthz", |_| true)?;
         plane.start_controllers()?;
         nodes::create(&plane, cluster.nodes)?;
+    } else {
+        plane.collect_garbage()?;
     }
     Ok(Started::Yes(Box::new(plane)))
 }

@@ -1,6 +1,7 @@
 //! The library in the tests of another project: real servers, and this file's own tests as the processes that are killed.
 
 mod cluster;
+mod garbage;
 mod killed;
 mod processes;
 

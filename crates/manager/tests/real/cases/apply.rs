@@ -363,9 +363,11 @@ fn lists() -> Vec<Case> {
             "apply owner references",
             [
                 post("configmaps", map("x", json!({}))),
+                post("configmaps", map("y", json!({}))),
+                // Both exist: the real server collects garbage.
+                meta("b", "ownerReferences", json!([owner("y", "{uid}")])),
                 meta("a", "ownerReferences", json!([owner("x", "{uid1}")])),
-                meta("b", "ownerReferences", json!([owner("y", "other")])),
-                meta("a", "labels", json!({})),
+                meta("b", "labels", json!({})),
             ],
         ),
         case(
