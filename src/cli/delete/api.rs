@@ -10,6 +10,7 @@ use kbr_host::diagnostic::Problems;
 use kbr_scaffold::contents;
 use kbr_scaffold::project::{Project, Table};
 use kbr_scaffold::resource::Resource;
+use kbr_scaffold::resource::api_version::priority;
 use kbr_scaffold::resource::target::Target;
 use kbr_scaffold::rust::derived;
 
@@ -80,7 +81,8 @@ fn check_stored(
 ) {
     let hub = project.hub(&api.full_group, &api.kind);
     let is_hub = |other: &&&Resource| hub.is_some_and(|it| it.target.version == other.version);
-    let next = others.iter().find(is_hub).or(others.last());
+    let newest = others.iter().max_by_key(|it| priority(&it.version));
+    let next = others.iter().find(is_hub).or(newest);
     let Some(next) = next.filter(|_| is_stored(api)) else {
         return;
     };

@@ -5,6 +5,7 @@ use super::target::ApiSelection;
 use crate::cli::write::Planned;
 use kbr_host::lines::Lines;
 use kbr_scaffold::project::Project;
+use kbr_scaffold::resource::api_version::priority;
 use kbr_scaffold::resource::target::Target;
 use kbr_scaffold::resource::{Resource, kubernetes};
 
@@ -18,7 +19,12 @@ impl ApiSelection {
                 .hub(&api.value.full_group, &api.value.kind)
                 .is_none()
         {
-            text.add(format_args!("note: `{}` {} is served but not stored, and nothing converts its versions yet: keep their fields equal, or run `kbr create webhook --group {2} --version {1} --kind {0} --conversion`",
+            let versions = project.apis().filter(|it| it.is_version_of(&api.value));
+            let newest = versions
+                .chain([&api.value])
+                .max_by_key(|it| priority(&it.version));
+            let hub = &newest.unwrap_or(&api.value).version;
+            text.add(format_args!("note: `{0}` {1} is served but not stored, and nothing converts its versions yet: keep their fields equal, or run `kbr create webhook --group {2} --version {hub} --kind {0} --conversion`",
                 api.value.kind, api.value.version, api.value.group));
         }
         if let Some(api) = &self.api {
@@ -48,11 +54,11 @@ impl ApiSelection {
         text
     }
 
-    /// How to store another version of a kind that has several, and what happens to the objects.
+    /// How to store a newer version of a kind that has several, and what happens to the objects.
     fn storage(&self, project: &Project) -> Option<String> {
         let api = self.api.as_ref().map(|api| &api.value)?;
         let stored = project.apis().find(|known| known.is_version_of(api))?;
-        (!stored.matches(api)).then(|| {
+        (priority(&api.version) > priority(&stored.version)).then(|| {
             format!(
                 "note: objects are stored in {0}; to store {1}, move the line `storage = false,` from `{2}` to `{3}`, and add `manager.migrate_storage::<{4}>();` to `src/main.rs`: it rewrites the stored objects, so that you can drop {0} later",
                 stored.version,
@@ -112,19 +118,58 @@ fn ambiguous(api: &Resource) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use kbr_scaffold::project::{self, Table};
     use kbr_scaffold::resource::ApiFlags;
 
-    fn note(kind: &str, short_names: &[&str]) -> String {
+    fn api(kind: &str, version: &str, short_names: &[&str]) -> Resource {
         let flags = ApiFlags {
             group: "crew".to_owned(),
             domain: "example.com".to_owned(),
-            version: "v1".to_owned(),
+            version: version.to_owned(),
             kind: kind.to_owned(),
             namespaced: true,
             short_names: short_names.iter().map(|&name| name.to_owned()).collect(),
             ..ApiFlags::default()
         };
-        ambiguous(&Resource::new(&flags).unwrap()).unwrap_or_default()
+        Resource::new(&flags).unwrap()
+    }
+
+    fn note(kind: &str, short_names: &[&str]) -> String {
+        ambiguous(&api(kind, "v1", short_names)).unwrap_or_default()
+    }
+
+    /// The notes about a version of a kind that exists in these versions.
+    fn notes(versions: &[&str], new: &str) -> String {
+        let head = "layout = 'v1'\nkbr = '0.3.0'\nname = 'captains'\ndomain = 'example.com'";
+        let mut project = project::parse(head).unwrap();
+        let of = |version: &&str| Table::Api(api("Captain", version, &[]));
+        project.tables = versions.iter().map(of).collect();
+        let value = api("Captain", new, &[]);
+        let selection = ApiSelection {
+            api: Some(Planned {
+                value,
+                recorded: false,
+            }),
+            controller: None,
+            added: None,
+        };
+        selection.notes(&project).to_string()
+    }
+
+    #[test]
+    fn the_newest_version_is_proposed_as_the_hub_and_never_an_older_one_to_be_stored() {
+        for (versions, new, hub, stores) in [
+            (&["v1"][..], "v2", "v2", true),
+            (&["v1"], "v1beta1", "v1", false),
+            (&["v1beta1"], "v1", "v1", true),
+            (&["v1beta1"], "v1beta2", "v1beta2", true),
+            (&["v1beta1", "v1"], "v1alpha1", "v1", false),
+        ] {
+            let notes = notes(versions, new);
+            let command = format!("--version {hub} --kind Captain --conversion`");
+            assert!(notes.contains(&command), "{notes}");
+            assert_eq!(notes.contains("to store"), stores, "{notes}");
+        }
     }
 
     #[test]

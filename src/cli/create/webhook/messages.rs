@@ -4,6 +4,7 @@ use super::super::existing;
 use super::chosen::WebhookSelection;
 use kbr_host::lines::Lines;
 use kbr_scaffold::project::Project;
+use kbr_scaffold::resource::api_version::priority;
 
 impl WebhookSelection {
     /// Consequences that the user might not expect.
@@ -24,13 +25,13 @@ impl WebhookSelection {
         text
     }
 
-    /// How to make the hub the storage version, if it is not.
+    /// How to make the hub the storage version, if an older one is.
     fn storage(&self, project: &Project) -> Option<String> {
         let hub = &self.target.version;
         let versions = || project.versions(&self.target);
         let stored = versions().find(|api| project.is_storage(api))?;
         let of_hub = versions().find(|api| api.version == *hub)?;
-        (stored.version != *hub).then(|| {
+        (priority(hub) > priority(&stored.version)).then(|| {
             format!(
                 "note: `{}` is the storage version and `{hub}` the hub. This works; to store `{hub}`, move the line `storage = false,` from `{}` to `{}`",
                 stored.version,
