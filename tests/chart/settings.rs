@@ -103,6 +103,107 @@ fn values_arrive_where_they_belong_and_others_are_refused() {
     assert_eq!(container(&rendered[10])["image"], "controller:latest");
 }
 
+/// Own values of `config/chart/values.patch.yaml`, and a flag with one of them.
+const OWN: &str = r"
+# Flags of this operator.
+manager:
+  args:
+    - --harbor={{ .Values.harbor.url }}
+    - --leader-elect=false
+  env:
+    - name: TIDE
+      value: low
+harbor:
+  # Where ships are looked for:
+  # a URL of HTTPS.
+  url: https://harbor.example.com
+  berths: 3
+
+# Labels of the ships.
+ships:
+  example.com/fleet: first
+";
+
+/// The schema of one of them: it may have one of two values.
+const SCHEMA: &str =
+    r#"{ "properties": { "tide": { "properties": { "level": { "enum": ["low", "high"] } } } } }"#;
+
+#[test]
+fn values_of_the_projects_own_have_comments_a_schema_and_flags_that_users_add_to() {
+    let project = support::example("foo");
+    let write = |name: &str, text: &str| {
+        let path = project.path().join("config/chart").join(name);
+        support::write(&path, text.as_bytes());
+    };
+    write(
+        "values.patch.yaml",
+        &format!("{OWN}tide: {{ level: low }}\n"),
+    );
+    write("values.schema.json", SCHEMA);
+    chart(project.path());
+    let values = project.path().join("dist/chart/values.yaml");
+    let values = std::fs::read_to_string(values).unwrap();
+    for shown in [
+        "  # Where ships are looked for:\n  # a URL of HTTPS.\n  url: https://harbor.example.com\n",
+        "# Labels of the ships.\nships:\n  example.com/fleet: first\n",
+        "  args: []\n",
+    ] {
+        assert!(values.contains(shown), "{values}");
+    }
+    let cases = [
+        json!({ "harbor": { "url": "https://other" }, "manager": { "args": ["--own", "--metrics-bind-address=:1"] } }),
+        json!({ "manager": { "args": ["--harbor=none"], "env": [{ "name": "TIDE", "value": "high" }] } }),
+        json!({ "ships": { "example.com/other": "second" }, "tide": { "level": "high" } }),
+        json!({ "harbor": { "ulr": "x" } }),
+        json!({ "harbor": { "berths": "three" } }),
+        json!({ "tide": { "level": "ebb" } }),
+        json!({ "tide": { "levle": "low" } }),
+    ];
+    let rendered = render(&project.path().join("dist/chart"), &cases);
+    let args = |case: usize| container(&rendered[case])["args"].clone();
+    let expected = json!([
+        "--health-probe-bind-address=:8081",
+        "--harbor=https://other",
+        "--leader-elect=false",
+        "--own",
+        "--metrics-bind-address=:1"
+    ]);
+    assert_eq!(args(0), expected);
+    let args = args(1);
+    let harbors = args.as_array().unwrap().iter();
+    let harbors: Vec<_> = harbors
+        .filter(|flag| flag.as_str().unwrap().starts_with("--harbor"))
+        .collect();
+    assert_eq!(harbors, ["--harbor=none"]);
+    let env = container(&rendered[1])["env"].as_array().unwrap();
+    let tides: Vec<_> = env.iter().filter(|it| it["name"] == "TIDE").collect();
+    assert_eq!(tides, [&json!({ "name": "TIDE", "value": "high" })]);
+    assert!(
+        matches!(&rendered[2], Rendered::Objects(_)),
+        "{:?}",
+        rendered[2]
+    );
+    for (number, part) in [
+        (3, "'ulr'"),
+        (4, "/harbor/berths"),
+        (5, "/tide/level"),
+        (6, "'levle'"),
+    ] {
+        assert!(
+            matches!(&rendered[number], Rendered::Error(error) if error.contains(part)),
+            "{:?}",
+            rendered[number]
+        );
+    }
+
+    write("values.schema.json", &SCHEMA.replace("tide", "tides"));
+    let message = failure(project.path(), &["chart"]);
+    assert!(
+        message.contains("`tides` in `config/chart/values.schema.json`"),
+        "{message}"
+    );
+}
+
 #[test]
 fn what_is_stale_is_found_and_repaired_and_a_chart_of_the_user_is_left_alone() {
     let project = support::example("foo");

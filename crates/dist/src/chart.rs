@@ -43,6 +43,7 @@ use kbr_manifests::packages;
 use kbr_scaffold::workdir;
 use marks::Marks;
 use names::Names;
+use own::Own;
 use parts::Part;
 use ports::Ports;
 use switches::Switches;
@@ -90,6 +91,7 @@ pub fn generate(
     let cases = cases(&rendered, &switches, &parts);
     let chart = Chart {
         root,
+        own: Own::read(root)?,
         about: About { name, version },
         switches: &switches,
         marks: &marks,

@@ -12,12 +12,13 @@ use super::condition::Cases;
 use super::marks::Marks;
 use super::merge::{Choice, merge};
 use super::names;
+use super::own::{self, Own};
 use super::place::{self, Placed};
 use super::role_namespaces::RoleNamespaces;
 use super::switches::{self, Switches};
 use super::text::Writer;
 use super::values::{self, Row};
-use super::{FOLDER, checks, is_manager, own, schemas};
+use super::{FOLDER, checks, is_manager, schemas};
 use crate as dist;
 use kbr_host::lines::one_line;
 use kbr_manifests::files::Body;
@@ -28,6 +29,7 @@ const CRD: &str = "CustomResourceDefinition";
 /// A chart that is being made.
 pub struct Chart<'a> {
     pub root: &'a Path,
+    pub own: Own,
     pub about: About<'a>,
     pub switches: &'a Switches,
     pub marks: &'a Marks,
@@ -106,7 +108,7 @@ impl Chart<'_> {
             rows.extend(about::crd_values());
             files.extend(self.crds(crds)?);
         }
-        own::defaults(self.root, &mut rows)?;
+        self.own.defaults(&mut rows)?;
         files.extend(own::templates(self.root, FOLDER)?);
         let checks = checks::template(self.switches, &self.marks.ports, &converted);
         files.push(Self::file("templates/checks.yaml", &checks));
@@ -118,6 +120,7 @@ impl Chart<'_> {
         let writer = Writer {
             switches: &self.switches.values,
             marks: self.marks,
+            own: &self.own.items,
         };
         Ok(Self::file(path, &writer.object(merged, &self.all)?))
     }
@@ -192,7 +195,7 @@ impl Chart<'_> {
         };
         Ok(vec![
             Self::file("Chart.yaml", &chart),
-            Self::file("values.yaml", &values::text(rows)?),
+            Self::file("values.yaml", &values::text(rows, &self.own.comments)?),
             Self::file(".helmignore", about::IGNORED),
             file("values.schema.json", schema),
             file("templates/_helpers.tpl", about::helpers(name)),

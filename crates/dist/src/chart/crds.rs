@@ -1,5 +1,6 @@
 //! The CRDs of a chart: in a subchart, unless they depend on values of the chart.
 
+use std::collections::BTreeMap;
 use std::io::Write as _;
 
 use flate2::Compression;
@@ -73,7 +74,7 @@ impl Chart<'_> {
                 &format!("{FOLDER}/Chart.yaml"),
                 &yaml::render(&[about::crds(&self.about)])?,
             ),
-            Self::file(&format!("{FOLDER}/values.yaml"), &values::text(&rows)?),
+            Self::file(&format!("{FOLDER}/values.yaml"), &values::text(&rows, &BTreeMap::new())?),
             Body {
                 path: format!("{}/{FOLDER}/values.schema.json", super::FOLDER),
                 text: schema,

@@ -1,63 +1,205 @@
 //! What the user adds to the chart, in `config/chart`.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::{Context, bail};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
+use super::settings::{Form, SETTINGS};
 use super::values::Row;
 use kbr_manifests::files::{self, Body};
 
 /// Defaults that differ from kbr's, and further values.
 const VALUES: &str = "config/chart/values.patch.yaml";
 
+/// What the further values accept, where their defaults do not say it.
+const SCHEMA: &str = "config/chart/values.schema.json";
+
 /// Further templates.
 const TEMPLATES: &str = "config/chart/templates";
 
-/// Takes the defaults of [`VALUES`]. A value that the chart does not have is a further one, for the user's own templates.
-///
-/// # Errors
-/// The file cannot be read, or a default is of another type than the value.
-pub fn defaults(root: &Path, rows: &mut Vec<Row>) -> anyhow::Result<()> {
-    let Some(text) = files::read(&root.join(VALUES))? else {
-        return Ok(());
-    };
-    let patch: Value = kbr_host::yaml::document(&String::from_utf8_lossy(&text))
-        .with_context(|| format!("cannot read `{VALUES}`"))?;
-    apply("", &patch, rows)
+/// What [`VALUES`] and [`SCHEMA`] say.
+#[derive(Debug, Default)]
+pub struct Own {
+    patch: Value,
+    schema: Value,
+    /// The comments above the keys of [`VALUES`], by their paths.
+    pub comments: BTreeMap<String, String>,
+    /// Items of settings that are lists. They are in the templates, because a list of the chart's user replaces one in `values.yaml`.
+    pub items: BTreeMap<&'static str, Vec<Value>>,
 }
 
-fn apply(path: &str, value: &Value, rows: &mut Vec<Row>) -> anyhow::Result<()> {
-    if let Some(row) = rows.iter_mut().find(|row| row.path == path) {
-        if !accepts(&row.schema, value) {
-            bail!(
-                "`{path}` in `{VALUES}` cannot be {value}: it must match {}",
-                row.schema
-            );
+impl Own {
+    /// Reads both files.
+    ///
+    /// # Errors
+    /// A file cannot be read, or an item is not one of its setting.
+    pub fn read(root: &Path) -> anyhow::Result<Self> {
+        let mut own = Self::default();
+        if let Some(text) = files::read(&root.join(VALUES))? {
+            let text = String::from_utf8_lossy(&text);
+            own.patch = kbr_host::yaml::document(&text)
+                .with_context(|| format!("cannot read `{VALUES}`"))?;
+            own.comments = comments(&text);
         }
-        row.default = value.clone();
-        return Ok(());
-    }
-    let below = format!("{path}.");
-    let is_section = path.is_empty() || rows.iter().any(|row| row.path.starts_with(&below));
-    match value.as_object() {
-        Some(parts) if is_section => parts.iter().try_for_each(|(key, value)| {
-            let path = if path.is_empty() {
-                key.clone()
-            } else {
-                below.clone() + key
+        if let Some(text) = files::read(&root.join(SCHEMA))? {
+            own.schema =
+                serde_json::from_slice(&text).with_context(|| format!("cannot read `{SCHEMA}`"))?;
+            close(&mut own.schema);
+        }
+        for setting in SETTINGS.iter().filter(|it| it.form == Form::Items) {
+            let manager = own.patch.get_mut("manager").and_then(Value::as_object_mut);
+            let Some(items) = manager.and_then(|it| it.remove(setting.value)) else {
+                continue;
             };
-            apply(&path, value, rows)
-        }),
-        None if is_section => {
-            bail!("`{path}` in `{VALUES}` cannot be {value}: it has values of its own")
+            check(
+                &format!("manager.{}", setting.value),
+                &items,
+                &(setting.schema)(),
+            )?;
+            let items = items.as_array().cloned().unwrap_or_default();
+            own.items.insert(setting.value, items);
         }
-        _ => {
-            let about = format!("A value of this project's own templates (`{TEMPLATES}`)");
-            rows.push(Row::new(path, value.clone(), json!({}), about));
-            Ok(())
+        Ok(own)
+    }
+
+    /// Takes the defaults. A value that the chart does not have is a further one, for the user's own templates and flags.
+    ///
+    /// # Errors
+    /// A default is of another type than the value, or a schema is about no further value.
+    pub fn defaults(&self, rows: &mut Vec<Row>) -> anyhow::Result<()> {
+        let known = rows.len();
+        self.apply("", &self.patch, Some(&self.schema), rows)?;
+        unused(&self.schema, "", &rows[known..])
+    }
+
+    fn apply(
+        &self,
+        path: &str,
+        value: &Value,
+        schema: Option<&Value>,
+        rows: &mut Vec<Row>,
+    ) -> anyhow::Result<()> {
+        if let Some(row) = rows.iter_mut().find(|row| row.path == path) {
+            check(path, value, &row.schema)?;
+            row.default = value.clone();
+            return Ok(());
+        }
+        let below = format!("{path}.");
+        let is_section = path.is_empty() || rows.iter().any(|row| row.path.starts_with(&below));
+        // A key with a dot cannot be a part of a path, and is that of a label.
+        let is_open = |parts: &Map<String, Value>| {
+            parts.is_empty() || parts.keys().any(|key| key.contains('.'))
+        };
+        match (value, schema) {
+            (Value::Object(parts), _) if is_section || schema.is_none() && !is_open(parts) => {
+                parts.iter().try_for_each(|(key, value)| {
+                    let schema = schema.and_then(|it| it["properties"].get(key));
+                    self.apply(&join(path, key), value, schema, rows)
+                })
+            }
+            (Value::Null, _) if path.is_empty() => Ok(()),
+            _ if is_section => {
+                bail!("`{path}` in `{VALUES}` cannot be {value}: it has values of its own")
+            }
+            _ => {
+                let schema = schema.cloned().unwrap_or_else(|| schema_of(value));
+                check(path, value, &schema)?;
+                let about = self.comments.get(path).map(String::as_str);
+                let about = about.or(schema["description"].as_str());
+                let about = about.unwrap_or("A value of this project's own");
+                let about = about.to_owned();
+                rows.push(Row::new(path, value.clone(), schema, about));
+                Ok(())
+            }
         }
     }
+}
+
+fn join(path: &str, key: &str) -> String {
+    match path {
+        "" => key.to_owned(),
+        _ => format!("{path}.{key}"),
+    }
+}
+
+/// What a value accepts whose default is all that is known of it.
+fn schema_of(default: &Value) -> Value {
+    let name = match default {
+        Value::Null => return json!({}),
+        other => type_of(other),
+    };
+    json!({ "type": name })
+}
+
+/// Refuses what a schema does not list, as the rest of the chart does, unless it says otherwise.
+fn close(schema: &mut Value) {
+    let Some(parts) = schema.as_object_mut() else {
+        return;
+    };
+    if let Some(Value::Object(properties)) = parts.get_mut("properties") {
+        properties.values_mut().for_each(close);
+        parts.entry("additionalProperties").or_insert(json!(false));
+    }
+}
+
+/// Fails if a part of the schema is about no value of the user's own.
+fn unused(schema: &Value, path: &str, own: &[Row]) -> anyhow::Result<()> {
+    let parts = schema["properties"].as_object().into_iter().flatten();
+    for (key, part) in parts {
+        let path = join(path, key);
+        let below = format!("{path}.");
+        if own.iter().any(|row| row.path == path) {
+            continue;
+        }
+        if !own.iter().any(|row| row.path.starts_with(&below)) {
+            bail!("`{path}` in `{SCHEMA}` is not a value of your own with a default in `{VALUES}`");
+        }
+        unused(part, &path, own)?;
+    }
+    Ok(())
+}
+
+/// The comments directly above the keys of a YAML text in block style, by the paths of the keys.
+fn comments(text: &str) -> BTreeMap<String, String> {
+    let mut comments = BTreeMap::new();
+    let mut above: Vec<&str> = Vec::new();
+    // The keys around a line, with their indentation.
+    let mut keys: Vec<(usize, &str)> = Vec::new();
+    for line in text.lines() {
+        let content = line.trim();
+        if let Some(comment) = content.strip_prefix('#') {
+            above.push(comment.trim());
+            continue;
+        }
+        let key = content
+            .split_once(':')
+            .map(|(key, _)| key.trim_matches(['"', '\'']));
+        if let Some(key) = key.filter(|key| !key.starts_with("- ")) {
+            let indent = line.len() - line.trim_start().len();
+            keys.retain(|(other, _)| *other < indent);
+            keys.push((indent, key));
+            if !above.is_empty() {
+                let path = keys
+                    .iter()
+                    .map(|(_, key)| *key)
+                    .collect::<Vec<_>>()
+                    .join(".");
+                let comment = above.join("\n");
+                comments.insert(path, comment.trim_end_matches('.').to_owned());
+            }
+        }
+        above.clear();
+    }
+    comments
+}
+
+fn check(path: &str, value: &Value, schema: &Value) -> anyhow::Result<()> {
+    if !accepts(schema, value) {
+        bail!("`{path}` in `{VALUES}` cannot be {value}: it must match {schema}");
+    }
+    Ok(())
 }
 
 /// Whether a value has one of the types of a schema, or is one of its constants.
@@ -65,7 +207,16 @@ fn accepts(schema: &Value, value: &Value) -> bool {
     if let Some(constants) = schema["enum"].as_array() {
         return constants.contains(value);
     }
-    let name = match value {
+    let name = type_of(value);
+    match &schema["type"] {
+        Value::String(only) => only == name,
+        Value::Array(several) => several.contains(&json!(name)),
+        _ => true,
+    }
+}
+
+fn type_of(value: &Value) -> &'static str {
+    match value {
         Value::Null => "null",
         Value::Bool(_) => "boolean",
         Value::Number(number) if number.is_f64() => "number",
@@ -73,11 +224,6 @@ fn accepts(schema: &Value, value: &Value) -> bool {
         Value::String(_) => "string",
         Value::Array(_) => "array",
         Value::Object(_) => "object",
-    };
-    match &schema["type"] {
-        Value::String(only) => only == name,
-        Value::Array(several) => several.contains(&json!(name)),
-        _ => true,
     }
 }
 
@@ -99,7 +245,7 @@ pub fn templates(root: &Path, folder: &str) -> anyhow::Result<Vec<Body>> {
 mod tests {
     use super::*;
 
-    fn check(patch: &Value, expected: Result<&[(&str, Value)], &str>) {
+    fn check_patch(patch: &Value, expected: Result<&[(&str, Value)], &str>) {
         let mut rows = vec![
             Row::new(
                 "manager.replicas",
@@ -109,7 +255,11 @@ mod tests {
             ),
             Row::new("crd.keep", json!(true), json!({ "type": "boolean" }), "k"),
         ];
-        let applied = apply("", patch, &mut rows).map_err(|error| error.to_string());
+        let own = Own {
+            patch: patch.clone(),
+            ..Own::default()
+        };
+        let applied = own.defaults(&mut rows).map_err(|error| error.to_string());
         match expected {
             Ok(expected) => {
                 applied.unwrap();
@@ -127,15 +277,18 @@ mod tests {
 
     #[test]
     fn a_default_replaces_kbrs_and_another_value_is_added() {
-        check(
+        check_patch(
             &json!({ "manager": { "replicas": 3 } }),
             Ok(&[("manager.replicas", json!(3)), ("crd.keep", json!(true))]),
         );
-        check(
-            &json!({ "team": { "name": "x" } }),
-            Ok(&[("team", json!({ "name": "x" }))]),
+        check_patch(
+            &json!({ "team": { "name": "x", "labels": { "a.io/b": "c" } } }),
+            Ok(&[
+                ("team.name", json!("x")),
+                ("team.labels", json!({ "a.io/b": "c" })),
+            ]),
         );
-        check(
+        check_patch(
             &json!({ "manager": { "sidecar": true } }),
             Ok(&[("manager.sidecar", json!(true))]),
         );
@@ -143,10 +296,34 @@ mod tests {
 
     #[test]
     fn a_default_of_another_type_is_an_error() {
-        check(
+        check_patch(
             &json!({ "manager": { "replicas": "3" } }),
             Err("`manager.replicas` in"),
         );
-        check(&json!({ "manager": 3 }), Err("has values of its own"));
+        check_patch(&json!({ "manager": 3 }), Err("has values of its own"));
+    }
+
+    #[test]
+    fn comments_belong_to_the_key_below_them() {
+        let text = "# A file.\n\n# The first.\n# Two lines.\na:\n  # Inside\n  \"b\": 1\n  list:\n    # An item\n    - x: 1\n  c: 2\n# Last\nd: 3\n";
+        let expected = [
+            ("a", "The first.\nTwo lines"),
+            ("a.b", "Inside"),
+            ("d", "Last"),
+        ];
+        let expected = expected.map(|(path, text)| (path.to_owned(), text.to_owned()));
+        assert_eq!(comments(text), expected.into());
+    }
+
+    #[test]
+    fn a_schema_refuses_what_it_does_not_list() {
+        let mut schema = json!({ "properties": {
+            "a": { "properties": {} },
+            "b": { "properties": {}, "additionalProperties": true },
+        } });
+        close(&mut schema);
+        assert_eq!(schema["additionalProperties"], false);
+        assert_eq!(schema["properties"]["a"]["additionalProperties"], false);
+        assert_eq!(schema["properties"]["b"]["additionalProperties"], true);
     }
 }

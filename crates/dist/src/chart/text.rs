@@ -1,5 +1,6 @@
 //! A tree of cases -> a template in YAML.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use anyhow::{Context, bail};
@@ -23,6 +24,8 @@ pub struct Writer<'a> {
     pub switches: &'a [String],
     /// What stands for other text in strings.
     pub marks: &'a Marks,
+    /// The project's own items of the settings that are lists.
+    pub own: &'a BTreeMap<&'static str, Vec<Value>>,
 }
 
 impl Writer<'_> {
@@ -150,7 +153,7 @@ impl Writer<'_> {
         }
     }
 
-    /// The chart's own items or entries, and behind them those of the values.
+    /// The items or entries of `config`, those of `config/chart`, and behind them those of the values.
     fn extended(
         &self,
         text: &mut String,
@@ -163,7 +166,10 @@ impl Writer<'_> {
         let value = format!(".Values.manager.{}", setting.value);
         let own = own(before)?;
         let cases = before.cases();
-        match condition(&cases, scope, self.switches) {
+        let added = self.own.get(setting.value).map(Vec::as_slice);
+        let added = added.unwrap_or_default();
+        let is_conditional = added.is_empty();
+        match condition(&cases, scope, self.switches).filter(|_| is_conditional) {
             Some(_) if cases.is_empty() => writeln!(text, "{{{{- if {value} }}}}")?,
             Some(expression) => writeln!(text, "{{{{- if or ({expression}) {value} }}}}")?,
             None => {}
@@ -175,13 +181,14 @@ impl Writer<'_> {
         } else {
             indent + 2
         };
+        let chart = self.marks.names.chart();
+        let replaced = |known: &str| format!("include \"{chart}.names\" (list {value} {known})");
         for (name, part) in &own {
-            // No mark of kbr's own is expanded in it.
-            let known = quote::go(&self.marks.names.plain(name)).replace("kbr", "\\u006bbr");
-            let replaced = format!(
-                "include \"{}.names\" (list {value} {known})",
-                self.marks.names.chart()
-            );
+            if added.iter().any(|item| item_name(item) == Some(name)) {
+                continue;
+            }
+            let known = literal(&self.marks.names.plain(name));
+            let replaced = replaced(&known);
             if setting.form == Form::Items {
                 writeln!(text, "{{{{- if not ({replaced}) }}}}")?;
             } else {
@@ -198,6 +205,16 @@ impl Writer<'_> {
                 writeln!(text, "{{{{- end }}}}")?;
             }
         }
+        for item in added {
+            let known = literal(item_name(item).unwrap_or_default());
+            let item = literal(&yaml::render(&[json!([item])])?);
+            writeln!(
+                text,
+                "{{{{- if not ({}) }}}}\n{:below$}{{{{- tpl {item} $ | trim | nindent {below} }}}}\n{{{{- end }}}}",
+                replaced(&known),
+                ""
+            )?;
+        }
         let added = if keys.is_empty() {
             value
         } else {
@@ -213,7 +230,7 @@ impl Writer<'_> {
             "{{{{- with {added} }}}}\n{:below$}{{{{- {yaml} | nindent {below} }}}}\n{{{{- end }}}}",
             ""
         )?;
-        if !scope.is_subset(&cases) {
+        if is_conditional && !scope.is_subset(&cases) {
             writeln!(text, "{{{{- end }}}}")?;
         }
         Ok(())
@@ -281,12 +298,22 @@ fn own(choice: &Choice) -> anyhow::Result<Vec<(String, Choice)>> {
     Ok(parts)
 }
 
+/// A string of Go in which no mark of kbr's own is expanded.
+fn literal(text: &str) -> String {
+    quote::go(text).replace("kbr", "\\u006bbr")
+}
+
+/// The flag of an argument, or the name of any other item.
+fn item_name(item: &Value) -> Option<&str> {
+    match item {
+        Value::String(text) => text.split('=').next(),
+        item => item["name"].as_str(),
+    }
+}
+
 fn name(item: &Choice) -> String {
     let named = |node: &Node| match node {
-        Node::Same(Value::String(text)) => {
-            Some(text.split('=').next().unwrap_or_default().to_owned())
-        }
-        Node::Same(value) => value["name"].as_str().map(str::to_owned),
+        Node::Same(value) => item_name(value).map(str::to_owned),
         Node::Map(parts) => {
             let (_, part) = parts.iter().find(|(key, _)| key == "name")?;
             match part.variants.as_slice() {

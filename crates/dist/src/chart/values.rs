@@ -1,5 +1,6 @@
 //! The values of a chart, each with its default, what it accepts and what it is for: `values.yaml`, its schema, and the README's table.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use anyhow::Context;
@@ -35,21 +36,26 @@ impl Row {
     }
 }
 
-/// `values.yaml`, with a comment above each value.
+/// `values.yaml`, with a comment above each value, and above the sections that have one.
 ///
 /// # Errors
 /// A default cannot be written as YAML.
-pub fn text(rows: &[Row]) -> anyhow::Result<String> {
+pub fn text(rows: &[Row], comments: &BTreeMap<String, String>) -> anyhow::Result<String> {
     let mut text = String::new();
     let rows: Vec<(Vec<&str>, &Row)> = rows
         .iter()
         .map(|row| (row.path.split('.').collect(), row))
         .collect();
-    section(&mut text, &rows, 0)?;
+    section(&mut text, &rows, 0, comments)?;
     Ok(text)
 }
 
-fn section(text: &mut String, rows: &[(Vec<&str>, &Row)], depth: usize) -> anyhow::Result<()> {
+fn section(
+    text: &mut String,
+    rows: &[(Vec<&str>, &Row)],
+    depth: usize,
+    comments: &BTreeMap<String, String>,
+) -> anyhow::Result<()> {
     let indent = depth * 2;
     let mut done: Vec<&str> = Vec::new();
     for (path, row) in rows {
@@ -59,14 +65,17 @@ fn section(text: &mut String, rows: &[(Vec<&str>, &Row)], depth: usize) -> anyho
         }
         done.push(key);
         if path.len() == depth + 1 {
-            let about = quote::yaml_comment(&format!("{}.", row.about));
-            writeln!(text, "{:indent$}{about}", "")?;
+            comment(text, &row.about, indent)?;
             let entry = yaml::render(&[json!({ key: row.default })])
                 .context("cannot write `values.yaml`")?;
             entry
                 .lines()
                 .try_for_each(|line| writeln!(text, "{:indent$}{line}", ""))?;
         } else {
+            let section_path = path[..=depth].join(".");
+            if let Some(about) = comments.get(&section_path) {
+                comment(text, about, indent)?;
+            }
             let line = yaml::render(&[json!({ key: {} })])?;
             let line = line.trim_end().trim_end_matches("{}").trim_end();
             writeln!(text, "{:indent$}{line}", "")?;
@@ -75,8 +84,15 @@ fn section(text: &mut String, rows: &[(Vec<&str>, &Row)], depth: usize) -> anyho
                 .filter(|(path, _)| path[depth] == key)
                 .cloned()
                 .collect();
-            section(text, &below, depth + 1)?;
+            section(text, &below, depth + 1, comments)?;
         }
+    }
+    Ok(())
+}
+
+fn comment(text: &mut String, about: &str, indent: usize) -> anyhow::Result<()> {
+    for line in format!("{about}.").lines() {
+        writeln!(text, "{:indent$}{}", "", quote::yaml_comment(line))?;
     }
     Ok(())
 }
@@ -117,7 +133,8 @@ pub fn table(rows: &[Row]) -> String {
     for row in rows {
         let path = quote::markdown(&row.path);
         let default = quote::markdown(&row.default.to_string());
-        writeln!(text, "| {path} | {default} | {} |", row.about).ok();
+        let about = row.about.replace('\n', " ").replace('|', "\\|");
+        writeln!(text, "| {path} | {default} | {about} |").ok();
     }
     text
 }
@@ -137,7 +154,7 @@ mod tests {
     #[test]
     fn values_have_comments_and_stand_together() {
         let expected = "a:\n  # The b.\n  b: 1\n  # The d.\n  d: x\n# The c.\nc: {}\n";
-        assert_eq!(text(&rows()).unwrap(), expected);
+        assert_eq!(text(&rows(), &BTreeMap::new()).unwrap(), expected);
     }
 
     #[test]

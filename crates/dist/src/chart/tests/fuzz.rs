@@ -53,6 +53,7 @@ fn files(objects: Vec<Value>) -> anyhow::Result<Vec<Body>> {
         marks.mark(object);
     }
     let chart = Chart {
+        own: Own::default(),
         root: Path::new("/nonexistent"),
         about: About {
             name: "tides",
