@@ -1,6 +1,7 @@
 //! `kbr dev`: runs the operator on this machine, and generates, builds and restarts it whenever its sources change.
 
 mod api_server;
+mod deletion;
 mod observer;
 mod operator;
 mod options;
@@ -50,6 +51,12 @@ pub fn run(options: Options) -> anyhow::Result<ExitCode> {
         let watch = session.run_once(&stop);
         wait_for_a_change(&mut session, screen.as_ref(), &watch, &stop);
     }
+    let discarded = session.discarded();
+    drop(session);
+    drop(screen);
+    if let Some(discarded) = discarded {
+        output::problem("warning", &discarded);
+    }
     Ok(ExitCode::SUCCESS)
 }
 
@@ -61,6 +68,10 @@ fn wait_for_a_change(session: &mut Session, screen: Option<&Screen>, watch: &Wat
         if commands.contains(&Command::ApplySamples) {
             session.request_samples();
         }
+        if commands.contains(&Command::Delete) {
+            session.request_deletion();
+        }
+        session.finish_deletion();
         if commands.contains(&Command::Restart) {
             return session.request_restart();
         }

@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use serde_json::Value;
 
+use super::deletion;
 use super::options::Options;
 use super::samples::{self, Samples};
 use super::service_account::ServiceAccount;
@@ -17,6 +18,7 @@ use kbr_envtest::cluster;
 use kbr_envtest::control_plane::ControlPlane;
 use kbr_envtest::supervision::Supervision;
 use kbr_envtest::{Progress, crds, installed, progress, start};
+use kbr_host::diagnostic::Problem;
 use kbr_host::output;
 use kbr_host::signals::Stop;
 use kbr_manifests::overlay;
@@ -31,6 +33,10 @@ pub struct ApiServer {
     /// The files that the account's permissions were rendered from.
     rendered: Option<Seen>,
     samples: Option<Samples>,
+    /// The samples of a deletion that waits for the operator's clean-ups.
+    deleted: Option<Samples>,
+    /// Whether the objects are there in the next run.
+    keeps: bool,
     plane: ControlPlane,
 }
 
@@ -83,6 +89,8 @@ impl ApiServer {
             account: ServiceAccount::default(),
             rendered: None,
             samples: options.samples.then(Samples::default),
+            deleted: None,
+            keeps: options.keep,
             plane,
         };
         output::message(format_args!("{:>12} {}", "", server.export()));
@@ -125,6 +133,43 @@ impl ApiServer {
         if let Some(samples) = &mut self.samples {
             samples.apply(&self.plane);
         }
+    }
+
+    /// Deletes all objects of the operator's kinds. The samples are not applied again until the user requests it.
+    pub fn request_deletion(&mut self) -> anyhow::Result<()> {
+        let client = self.plane.client()?;
+        let found = deletion::find(&client, &self.definitions)?;
+        deletion::delete(&client, &found)?;
+        let s = if found.len() == 1 { "" } else { "s" };
+        let waits = "; the operator cleans up";
+        progress("deleting", &format!("{} object{s}{waits}", found.len()));
+        let samples = self.samples.take().or(self.deleted.take());
+        self.deleted = Some(samples.unwrap_or_default());
+        Ok(())
+    }
+
+    /// Once the operator has cleaned up, deletes the samples of other kinds, which it may have needed for that.
+    pub fn finish_deletion(&mut self) -> anyhow::Result<()> {
+        if self.deleted.is_none() {
+            return Ok(());
+        }
+        let found = deletion::find(&self.plane.client()?, &self.definitions)?;
+        if let Some(samples) = self.deleted.take_if(|_| found.is_empty()) {
+            samples.delete(&self.plane)?;
+            progress("deleted", "all objects of the operator's kinds");
+        }
+        Ok(())
+    }
+
+    /// The warning about objects whose clean-ups will never run.
+    pub fn discarded(&self) -> Option<Problem> {
+        // Without an API server, no one knows.
+        let found = deletion::find(&self.plane.client().ok()?, &self.definitions).ok()?;
+        let names = deletion::unfinished(&found);
+        let text = format!("discarded without a clean-up: {}", names.join(", "));
+        let help =
+            "what the operator made for them elsewhere is still there; next time, press d before q";
+        (!self.keeps && !names.is_empty()).then(|| Problem::new(text).help(help))
     }
 
     /// The flags that make this API server able to call the operator's webhooks.

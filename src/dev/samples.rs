@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use kbr_envtest::apply::apply;
+use kbr_envtest::apply::{apply, delete};
 use kbr_envtest::control_plane::ControlPlane;
 use kbr_envtest::progress;
 use kbr_host::output;
@@ -34,6 +34,11 @@ impl Samples {
         let samples = overlay::render(plane.kubectl(), root, FOLDER)?;
         self.pending = (samples != self.applied).then(|| (samples, Instant::now()));
         Ok(())
+    }
+
+    /// Deletes what was applied.
+    pub fn delete(&self, plane: &ControlPlane) -> anyhow::Result<()> {
+        delete(plane, &self.applied)
     }
 
     /// Applies the samples if they have changed. If the API server rejects them, the next call tries again, until the time limit.

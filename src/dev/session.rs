@@ -12,9 +12,10 @@ use super::screen::{self, Screen, Update};
 use crate::sources::{self, Seen};
 use crate::watch::Watch;
 use kbr_envtest::progress;
+use kbr_host::diagnostic::Problem;
 use kbr_host::output;
 use kbr_host::signals::Stop;
-use kbr_manifests::{self, Problem};
+use kbr_manifests;
 use kbr_programs::cargo;
 use kbr_scaffold::project::Project;
 use kbr_scaffold::workdir;
@@ -213,6 +214,32 @@ impl Session {
         if let Err(error) = requested {
             output::failure("error", &error);
         }
+    }
+
+    /// Deletes the operator's objects when the user presses `d`.
+    pub fn request_deletion(&mut self) {
+        let requested = match &mut self.server {
+            Some(server) => server.request_deletion(),
+            None => Err(anyhow::anyhow!(
+                "kbr does not change your own cluster; run kubectl delete -k config/samples"
+            )),
+        };
+        if let Err(error) = requested {
+            output::failure("error", &error);
+        }
+    }
+
+    /// Reports, once, that the operator has cleaned up after a deletion.
+    pub fn finish_deletion(&mut self) {
+        let finished = self.server.as_mut().map(ApiServer::finish_deletion);
+        if let Some(Err(error)) = finished {
+            output::failure("error", &error);
+        }
+    }
+
+    /// The warning about objects that vanish with the API server before the operator has cleaned up.
+    pub fn discarded(&self) -> Option<Problem> {
+        self.server.as_ref()?.discarded()
     }
 
     /// Reports the error, and what happens now.

@@ -173,6 +173,15 @@ kubectl create deployment web --image=nginx
 kubectl patch deployment web --type=merge -p '{ "metadata": { "ownerReferences": [{ "apiVersion": "crew.my.domain/v1",
   "kind": "Captain", "name": "captain-sample", "uid": "'"$uid"'", "controller": true }] } }'
 "#;
+/// An object that waits for its finalizer.
+const HELD: &str = r#"
+kubectl() { "$(kbr envtest path)/kubectl" "$@"; }
+kubectl wait --for=delete --timeout=3m deployment/web
+kubectl apply -f - <<END
+{ "apiVersion": "crew.my.domain/v1", "kind": "Captain", "metadata": { "name": "held", "finalizers": ["my.domain/f"] }, "spec": {} }
+END
+"#;
+
 
 /// An object, and what it owns, exist before `kbr dev` starts.
 const BEFORE: &str = r#"
@@ -284,7 +293,17 @@ fn on_a_terminal(captains: &Project) {
     screen.press("\x1b");
     screen.hides("filter:");
     screen.press("q");
+
+    // A key deletes the sample, and the garbage collector what it owned.
+    screen.press("d");
+    screen.shows("Captain                             none");
+
+    // An object that the operator has not cleaned up after is named when it is discarded.
+    let script = format!("{export}\n{HELD}");
+    captains.run("bash", &["-e", "-c", &script]);
+    screen.shows("default/held");
     screen.shows("a apply samples");
+    screen.shows("discarded without a clean-up: captains default/held");
     screen.press("q");
     screen.ends();
     let folder = export

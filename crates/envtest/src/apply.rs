@@ -1,4 +1,4 @@
-//! Applies objects with kbr's field manager.
+//! Applies objects with kbr's field manager, and deletes them.
 
 use std::io::Write;
 use std::process::{Output, Stdio};
@@ -11,20 +11,35 @@ use kbr_host::diagnostic::Diagnostic;
 
 /// Applies `objects` with server-side apply. `what` names them in the error.
 pub fn apply(plane: &ControlPlane, objects: &[Value], what: &str) -> anyhow::Result<()> {
+    let apply = [
+        "apply",
+        "--server-side",
+        "--force-conflicts",
+        "--field-manager=kbr",
+    ];
+    kubectl(plane, &apply, objects, what)
+}
+
+/// Deletes `objects`, and does not wait for their end.
+pub fn delete(plane: &ControlPlane, objects: &[Value]) -> anyhow::Result<()> {
+    let delete = ["delete", "--ignore-not-found", "--wait=false"];
+    kubectl(plane, &delete, objects, "deletion")
+}
+
+fn kubectl(
+    plane: &ControlPlane,
+    args: &[&str],
+    objects: &[Value],
+    what: &str,
+) -> anyhow::Result<()> {
     // kubectl fails without objects.
     if objects.is_empty() {
         return Ok(());
     }
     let mut kubectl = plane
         .kubectl()
-        .args([
-            "apply",
-            "--server-side",
-            "--force-conflicts",
-            "--field-manager=kbr",
-            "-f",
-            "-",
-        ])
+        .args(args)
+        .args(["-f", "-"])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

@@ -225,6 +225,7 @@ impl State {
             Page::Overview
         } else {
             page
+            Key::Char('d') => return Some(Command::Delete),
         };
         self.scrolled = 0;
     }

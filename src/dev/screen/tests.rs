@@ -217,6 +217,7 @@ fn a_filter_hides_other_lines_until_escape() {
 fn keys_are_commands_only_outside_the_filter() {
     let mut state = running();
     assert_eq!(state.press(Key::Char('a')), Some(Command::ApplySamples));
+    assert_eq!(state.press(Key::Char('d')), Some(Command::Delete));
     assert_eq!(state.press(Key::Char('r')), Some(Command::Restart));
     state.press(Key::Char('/'));
     assert_eq!(state.press(Key::Char('r')), None);

@@ -73,5 +73,6 @@ pub enum Key {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Command {
     ApplySamples,
+    Delete,
     Restart,
 }

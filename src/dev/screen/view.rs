@@ -18,7 +18,7 @@ pub fn draw(frame: &mut Frame, state: &mut State, now: SystemTime) {
     let keys = match state.page {
         _ if state.typing => "type to filter · Enter keeps the filter · Esc clears it",
         Page::Overview => {
-            "a apply samples · r restart · / filter · l log · b build output · q quit"
+            "a apply samples · d delete objects · r restart · / filter · l log · b build output · q quit"
         }
         Page::Log | Page::Build => "arrows, PgUp, PgDn, Home, End scroll · / filter · q back",
     };
