@@ -15,7 +15,6 @@ use kbr_envtest::progress;
 use kbr_host::diagnostic::Problem;
 use kbr_host::output;
 use kbr_host::signals::Stop;
-use kbr_manifests;
 use kbr_programs::cargo;
 use kbr_scaffold::project::Project;
 use kbr_scaffold::workdir;
@@ -167,11 +166,11 @@ impl Session {
         let own = self.server.as_ref().map(ApiServer::arguments);
         let mut arguments = own.unwrap_or_default();
         // Any free port of the loopback, because several operators may be developed on one machine.
-        let mut defaults = vec![("--health-probe-bind-address", "127.0.0.1:0")];
-        if self.screen.is_some() {
-            // Without a terminal, it would be JSON.
-            defaults.push(("--log-format", "text"));
-        }
+        // Without a terminal, the log would be JSON.
+        let defaults = [
+            ("--health-probe-bind-address", "127.0.0.1:0"),
+            ("--log-format", "text"),
+        ];
         for (flag, value) in defaults {
             let chosen = |given: &OsString| given.to_string_lossy().starts_with(flag);
             if !self.arguments.iter().any(chosen) {

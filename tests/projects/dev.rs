@@ -6,7 +6,6 @@ use super::{place::place, project::Project, screen::Screen, support::KBR};
 
 /// The common part of both scripts: `kbr dev` as a job, its output, and an object that shows which code runs.
 const TOOLS: &str = r#"
-flags='--log-format text'
 code=src/webhooks/crew_v1_captain.rs
 dev=
 end() {
@@ -15,7 +14,7 @@ end() {
 }
 trap 'end; cat dev.log' EXIT
 start() {
-  setsid kbr dev "$@" -- $flags > dev.log 2>&1 &
+  setsid kbr dev "$@" > dev.log 2>&1 &
   dev=$!
 }
 # printed TEXT TIMES: waits until kbr has printed the text that many times.
@@ -173,6 +172,7 @@ kubectl create deployment web --image=nginx
 kubectl patch deployment web --type=merge -p '{ "metadata": { "ownerReferences": [{ "apiVersion": "crew.my.domain/v1",
   "kind": "Captain", "name": "captain-sample", "uid": "'"$uid"'", "controller": true }] } }'
 "#;
+
 /// An object that waits for its finalizer.
 const HELD: &str = r#"
 kubectl() { "$(kbr envtest path)/kubectl" "$@"; }
@@ -181,7 +181,6 @@ kubectl apply -f - <<END
 { "apiVersion": "crew.my.domain/v1", "kind": "Captain", "metadata": { "name": "held", "finalizers": ["my.domain/f"] }, "spec": {} }
 END
 "#;
-
 
 /// An object, and what it owns, exist before `kbr dev` starts.
 const BEFORE: &str = r#"
@@ -293,6 +292,7 @@ fn on_a_terminal(captains: &Project) {
     screen.press("\x1b");
     screen.hides("filter:");
     screen.press("q");
+    screen.shows("a apply samples");
 
     // A key deletes the sample, and the garbage collector what it owned.
     screen.press("d");
@@ -302,9 +302,8 @@ fn on_a_terminal(captains: &Project) {
     let script = format!("{export}\n{HELD}");
     captains.run("bash", &["-e", "-c", &script]);
     screen.shows("default/held");
-    screen.shows("a apply samples");
-    screen.shows("discarded without a clean-up: captains default/held");
     screen.press("q");
+    screen.shows("discarded without a clean-up: captains default/held");
     screen.ends();
     let folder = export
         .trim_start_matches("export KUBECONFIG=")

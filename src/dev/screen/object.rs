@@ -11,15 +11,20 @@ use time::format_description::well_known::Rfc3339;
 pub struct Object {
     /// `<namespace>/<name>`, or the name alone.
     pub name: String,
-    /// The status of its condition: `True`, `False`, `Unknown`, or empty without one.
-    pub ready: String,
-    /// The condition's reason, followed by its message unless it is true.
+    /// Whether the condition that counts says that it is ready.
+    pub ready: bool,
+    /// The status of the condition that is shown: `True`, `False`, `Unknown`, or empty without one.
+    pub status: &'static str,
+    /// That condition's reason, followed by its message unless it is true.
     pub reason: String,
     pub created: Option<SystemTime>,
 }
 
 /// The conditions that show whether an object is ready; the first one that it has counts. The last two are those of a Job.
 const CONDITIONS: [&str; 4] = ["Ready", "Available", "Complete", "Failed"];
+
+/// Kubernetes' own groups, beside the core and those below `k8s.io`.
+const KUBERNETES: [&str; 4] = ["apps", "autoscaling", "batch", "policy"];
 
 /// How many of its Pods are ready, and how many it wants: a `StatefulSet`, and a `DaemonSet`.
 const COUNTS: [[&str; 2]; 2] = [
@@ -31,14 +36,21 @@ impl Object {
     /// Reads the JSON of an object.
     pub fn of(object: &Value) -> Self {
         let metadata = &object["metadata"];
-        let (ready, reason) = if metadata["deletionTimestamp"].is_null() {
+        let (counts, reason) = if metadata["deletionTimestamp"].is_null() {
             readiness(object)
         } else {
             ("Unknown", deletion(metadata))
         };
+        let ready = counts == "True";
+        let bad = bad(object).filter(|_| ready || counts.is_empty());
+        let (status, reason) = bad.unwrap_or((counts, reason));
         Self {
             name: name(&metadata["namespace"], &metadata["name"]),
-            ready: ready.to_owned(),
+            ready,
+            status: ["True", "False", ""]
+                .into_iter()
+                .find(|known| *known == status)
+                .unwrap_or("Unknown"),
             reason,
             created: time(&metadata["creationTimestamp"]),
         }
@@ -58,11 +70,41 @@ fn readiness(object: &Value) -> (&str, String) {
         ("Failed", "True") => "False",
         (_, status) => status,
     };
-    let reason = match (status, field("message")) {
+    (status, explanation(status, condition))
+}
+
+fn explanation(status: &str, condition: &Value) -> String {
+    let field = |name: &str| condition[name].as_str().unwrap_or_default();
+    match (status, field("message")) {
         ("True", _) | (_, "") => field("reason").to_owned(),
         (_, message) => format!("{}: {message}", field("reason")),
+    }
+}
+
+/// The first other condition that is not as it should be: of kinds that Kubernetes does not have, where conditions are positive by
+/// convention, but for these.
+fn bad(object: &Value) -> Option<(&str, String)> {
+    let negative = |name: &str| ["Degraded", "Failed", "Stalled"].contains(&name);
+    let neutral = |name: &str| ["Progressing", "Reconciling", "Suspended"].contains(&name);
+    let group = object["apiVersion"].as_str()?.split_once('/')?.0;
+    let mut conditions = object["status"]["conditions"].as_array()?.iter();
+    let is_bad = |condition: &&Value| {
+        let name = condition["type"].as_str().unwrap_or_default();
+        (condition["status"] == "True") == negative(name) && !neutral(name)
     };
-    (status, reason)
+    if group.ends_with(".k8s.io") || KUBERNETES.contains(&group) {
+        return None;
+    }
+    let condition = conditions.find(is_bad)?;
+    let name = condition["type"].as_str().unwrap_or_default();
+    let status = match condition["status"].as_str() {
+        Some("True") => "False",
+        status => status.unwrap_or_default(),
+    };
+    Some((
+        status,
+        format!("{name}: {}", explanation(status, condition)),
+    ))
 }
 
 /// Only built-in kinds are known to mean these fields.

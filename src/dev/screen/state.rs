@@ -10,6 +10,9 @@ use super::update::{Command, Key, Operator, Update};
 /// The number of lines that are kept of the log.
 const LINES: usize = 5000;
 
+/// The most lines of a problem: a backtrace has many.
+const ROWS: usize = 10;
+
 /// The number of events, and of errors and warnings, that are kept.
 const EVENTS: usize = 1000;
 
@@ -63,6 +66,8 @@ pub struct State {
     pub events: VecDeque<Event>,
     /// Errors and warnings since the operator was started, with their times. The newest is the last one.
     pub problems: VecDeque<(SystemTime, String)>,
+    /// Whether the last line of the log belonged to a problem.
+    continues: bool,
     pub log: VecDeque<String>,
     pub page: Page,
     /// Only lines, objects and events with this text are shown.
@@ -90,6 +95,7 @@ impl State {
             kinds: BTreeMap::new(),
             events: VecDeque::new(),
             problems: VecDeque::new(),
+            continues: false,
             log: VecDeque::new(),
             page: Page::default(),
             filter: String::new(),
@@ -121,6 +127,9 @@ impl State {
                 let line = plain(&line);
                 if is_problem(&line) {
                     self.problem(now, &line);
+                    self.continues = true;
+                } else {
+                    self.continue_problem(&line);
                 }
                 self.line(line);
             }
@@ -185,11 +194,21 @@ impl State {
             let (first, rest) = text.split_once(' ').unwrap_or(("", text));
             // A line of the log begins with its time.
             let is_time = first.starts_with(|c: char| c.is_ascii_digit());
-            if is_time { rest } else { text }.to_owned()
+            let text = if is_time { rest } else { text };
+            text.lines().next().map(str::to_owned)
         };
         let new = message(text);
         self.problems.retain(|(_, known)| message(known) != new);
         push(&mut self.problems, (now, text.to_owned()), EVENTS);
+    }
+
+    /// An error has several lines, such as its help: those that do not begin as a record of the log does.
+    fn continue_problem(&mut self, line: &str) {
+        self.continues &= !line.starts_with(|c: char| c.is_ascii_digit() || c == '{');
+        let last = self.problems.back_mut().filter(|_| self.continues);
+        if let Some((_, text)) = last.filter(|(_, text)| text.lines().count() < ROWS) {
+            *text = format!("{text}\n{line}");
+        }
     }
 
     /// Applies a key. The result is what the session is to do.
@@ -206,6 +225,7 @@ impl State {
             Key::Char('q') if self.page == Page::Overview => self.stopping = true,
             Key::Escape | Key::Char('q') => self.open(Page::Overview),
             Key::Char('a') => return Some(Command::ApplySamples),
+            Key::Char('d') => return Some(Command::Delete),
             Key::Char('r') => return Some(Command::Restart),
             Key::Char('/') => self.typing = true,
             Key::Char('l') => self.open(Page::Log),
@@ -225,7 +245,6 @@ impl State {
             Page::Overview
         } else {
             page
-            Key::Char('d') => return Some(Command::Delete),
         };
         self.scrolled = 0;
     }

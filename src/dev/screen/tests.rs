@@ -311,6 +311,35 @@ fn a_problem_is_shown_once_and_whole_until_the_operator_starts_again() {
 }
 
 #[test]
+fn a_reason_and_its_help_are_shown_whole() {
+    let mut state = running();
+    let failing = json!({ "type": "Ready", "status": "False", "reason": "ReconcileFailed",
+        "message": "the harbor has no berth for a ship of this size\nhelp: choose another harbor" });
+    let update = Update::Object {
+        kind: "Captain".to_owned(),
+        object: object("ahab", 2, &failing),
+    };
+    state.apply(update, at(9));
+    for line in [
+        "2027-01-15T08:00:10Z ERROR manager::controller: reconcile failed object=ahab error=no berth",
+        "help: choose another harbor (logged)",
+        "2027-01-15T08:00:11Z  INFO manager: goes on",
+        "help: of nothing",
+    ] {
+        state.apply(Update::Log(line.to_owned()), at(10));
+    }
+    let screen = rendered(&mut state, 66, 80, 30);
+    for shown in [
+        "ReconcileFailed\n",
+        "      the harbor has no berth for a ship of this size\n      help: choose another harbor\n",
+        "       help: choose another harbor (logged)\n",
+    ] {
+        assert!(screen.contains(shown), "{screen}");
+    }
+    assert!(!screen.contains("of nothing"), "{screen}");
+}
+
+#[test]
 fn a_long_line_of_the_log_is_readable_to_its_end() {
     let mut state = State::new("captains", at(0));
     let line = format!("{}end", "x".repeat(200));

@@ -74,7 +74,10 @@ impl Chart<'_> {
                 &format!("{FOLDER}/Chart.yaml"),
                 &yaml::render(&[about::crds(&self.about)])?,
             ),
-            Self::file(&format!("{FOLDER}/values.yaml"), &values::text(&rows, &BTreeMap::new())?),
+            Self::file(
+                &format!("{FOLDER}/values.yaml"),
+                &values::text(&rows, &BTreeMap::new())?,
+            ),
             Body {
                 path: format!("{}/{FOLDER}/values.schema.json", super::FOLDER),
                 text: schema,

@@ -7,7 +7,7 @@ use super::*;
 fn with(conditions: &Value) -> (String, String) {
     let object =
         Object::of(&json!({ "metadata": { "name": "a" }, "status": { "conditions": conditions } }));
-    (object.ready, object.reason)
+    (object.status.to_owned(), object.reason)
 }
 
 fn pair(ready: &str, reason: &str) -> (String, String) {
@@ -32,6 +32,49 @@ fn readiness_is_the_condition_that_the_kind_has() {
 }
 
 #[test]
+fn a_condition_of_the_operator_that_is_not_true_comes_before_a_summary_that_is() {
+    let condition = |kind: &str, status: &str| json!({ "type": kind, "status": status, "reason": "R", "message": "m" });
+    let shown = |version: &str, conditions: &[Value]| {
+        let object = Object::of(
+            &json!({ "apiVersion": version, "metadata": { "name": "a" }, "status": { "conditions": conditions } }),
+        );
+        (object.ready, object.status.to_owned(), object.reason)
+    };
+    let of =
+        |ready: bool, status: &str, reason: &str| (ready, status.to_owned(), reason.to_owned());
+    let (own, ready) = ("crew.example.com/v1", condition("Ready", "True"));
+    for (others, expected) in [
+        (
+            vec![condition("WithinQuota", "False")],
+            of(true, "False", "WithinQuota: R: m"),
+        ),
+        (
+            vec![condition("Crewed", "Unknown")],
+            of(true, "Unknown", "Crewed: R: m"),
+        ),
+        (
+            vec![condition("Stalled", "True")],
+            of(true, "False", "Stalled: R: m"),
+        ),
+        (
+            vec![
+                condition("Stalled", "False"),
+                condition("Progressing", "False"),
+            ],
+            of(true, "True", "R"),
+        ),
+    ] {
+        let conditions: Vec<_> = std::iter::once(ready.clone()).chain(others).collect();
+        assert_eq!(shown(own, &conditions), expected);
+        // What the conditions of Kubernetes' own kinds mean is known.
+        assert_eq!(shown("apps/v1", &conditions), of(true, "True", "R"));
+    }
+    // The summary says more than its parts.
+    let both = [condition("Ordered", "False"), condition("Ready", "False")];
+    assert_eq!(shown(own, &both), of(false, "False", "R: m"));
+}
+
+#[test]
 fn an_object_that_is_being_deleted_names_its_finalizers() {
     let metadata = json!({ "name": "a", "namespace": "n", "deletionTimestamp": "2026-01-01T00:00:00Z",
         "finalizers": ["x/y"], "creationTimestamp": "1970-01-01T00:01:00Z" });
@@ -41,7 +84,8 @@ fn an_object_that_is_being_deleted_names_its_finalizers() {
         object,
         Object {
             name: "n/a".to_owned(),
-            ready: "Unknown".to_owned(),
+            ready: false,
+            status: "Unknown",
             reason: "is being deleted; finalizers: x/y".to_owned(),
             created: Some(created),
         }
@@ -90,7 +134,7 @@ fn only_an_owner_that_is_the_controller_counts() {
 fn readiness_without_a_condition_is_the_number_of_pods() {
     let ready = |object: Value| {
         let object = Object::of(&object);
-        (object.ready, object.reason)
+        (object.status.to_owned(), object.reason)
     };
     let set = |status: Value| {
         ready(json!({ "apiVersion": "apps/v1", "spec": { "replicas": 2 }, "status": status }))
