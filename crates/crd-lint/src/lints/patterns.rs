@@ -13,13 +13,33 @@ pub fn check(node: &Node, found: &mut Vec<Hit>) {
                 "the API server rejects the pattern `{}`: {reason}",
                 schema["pattern"].as_str().unwrap_or_default()
             );
-            let help = "use Go's syntax (RE2), or write a rule: `#[x_kube(validation = …)]`";
-            found.push(Hit::new(&node.path, text, help));
+            found.push(Hit::new(&node.path, text, help(&reason)));
         }
         for key in ["anyOf", "allOf", "oneOf"] {
             schemas.extend(schema[key].as_array().into_iter().flatten());
         }
         schemas.push(&schema["not"]);
         schemas.retain(|schema| schema.is_object());
+    }
+}
+
+/// Only how often a pattern repeats something is not a matter of syntax.
+fn help(reason: &str) -> &'static str {
+    if reason.starts_with("repeats") {
+        "repeat it less often, with `#[schemars(length(max = …))]` for the length of the whole string"
+    } else {
+        "use Go's syntax (RE2), or write a rule: `#[x_kube(validation = …)]`"
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pattern_in_gos_syntax_is_not_advised_to_use_it() {
+        let help = |pattern: &str| help(&translate(pattern).unwrap_err());
+        assert!(help("^[a-z]{1,1001}$").contains("length(max"));
+        assert!(help("^(?=a)b$").contains("Go's syntax"));
     }
 }
