@@ -32,6 +32,7 @@ pub mod compatibility;
 mod condition;
 mod definition;
 mod finding;
+mod jsonpath;
 mod lint;
 mod lints;
 mod node;

@@ -36,7 +36,7 @@ pub const LINTS: &[Lint] = &[
     Lint::warning("size", "a definition too large for client-side `kubectl apply`", Definition(size::check)),
     Lint::error("duplicate-version", "two versions with the same name", Definition(versions::duplicates)),
     Lint::error("version-name", "an invalid name of a version", Version(names::version)),
-    Lint::error("printer-column", "printer columns without a name, or with the path of an unknown field", Version(columns::check)),
+    Lint::error("printer-column", "printer columns without a name, or with a path for which `kubectl get` shows no column or never a value", Version(columns::check)),
     Lint::error("unknown-column-type", "types and formats of printer columns that the API server does not know", Version(columns::types)).version_dependent(),
     Lint::error("selectable-field", "selectable fields that are lists or objects, are listed twice, or do not exist", Version(selectable::check)),
     Lint::error("selectable-field-limit", "more selectable fields than the API server allows", Version(selectable::limit)).version_dependent(),

@@ -23,7 +23,7 @@ fn columns(version: &Value) -> impl Iterator<Item = &Value> {
     columns.into_iter().flatten()
 }
 
-/// Checks that columns have names, and paths of existing fields; otherwise kubectl shows them empty.
+/// Checks that columns have names, and paths of existing fields; otherwise kubectl shows no columns, or empty ones.
 pub fn check(version: &Value, found: &mut Vec<Hit>) {
     for column in columns(version) {
         let text = |key: &str| column[key].as_str().unwrap_or_default();
