@@ -64,6 +64,9 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         folder: args.output_dir.trim_end_matches('/').to_owned(),
     };
     let made = bundle::generate(&root, &inputs, &dist::kubectl()?)?;
+    if let Some(note) = &made.note {
+        output::message(note);
+    }
     if args.stdout {
         // The Dockerfile is not YAML.
         let manifests = made

@@ -192,3 +192,40 @@ fn what_olm_does_not_take_is_refused_and_nothing_is_written() {
         "OLM does not install these objects of `config/default`: Lease `guestbook-lease`",
     );
 }
+
+#[test]
+fn a_role_of_another_name_is_permitted_and_one_of_another_namespace_is_left_out_with_a_note() {
+    let project = support::example("guestbook");
+    let role = |kind: &str, at: &str, resource: &str| {
+        let head = format!("---\napiVersion: rbac.authorization.k8s.io/v1\nkind: {kind}");
+        format!(
+            "{head}\nmetadata: {at}\nrules: [{{apiGroups: [apps], resources: [{resource}], verbs: [get]}}]\n{head}Binding\nmetadata: {at}\nroleRef: {{apiGroup: rbac.authorization.k8s.io, kind: {kind}, name: extra}}\nsubjects: [{{kind: ServiceAccount, name: guestbook-controller-manager, namespace: guestbook-system}}]\n"
+        )
+    };
+    let path = project.path().join("config/rbac/role.yaml");
+    let text = std::fs::read_to_string(&path).unwrap()
+        + &role("ClusterRole", "{name: extra}", "replicasets")
+        + &role("Role", "{name: extra, namespace: infra}", "statefulsets")
+        + &role(
+            "Role",
+            "{name: extra, namespace: guestbook-system}",
+            "daemonsets",
+        );
+    std::fs::write(&path, text).unwrap();
+    let output = bundle(project.path(), &[]);
+    let printed = support::stderr(&output, project.path());
+    assert!(
+        output.status.success() && printed.contains("chooses: `extra` in `infra`."),
+        "{printed}"
+    );
+    let install = &csv(project.path(), "guestbook")["spec"]["install"]["spec"];
+    let permitted = |key: &str, resource: &str| install[key].to_string().contains(resource);
+    assert!(permitted("clusterPermissions", "replicasets"), "{install}");
+    assert!(permitted("permissions", "daemonsets"), "{install}");
+    let files = support::tree(project.path());
+    let files = format!("{files:?}");
+    assert!(
+        !install.to_string().contains("statefulsets") && !files.contains("extra_rbac"),
+        "{files}"
+    );
+}

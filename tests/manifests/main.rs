@@ -206,6 +206,32 @@ fn the_namespaced_component_has_a_role_with_the_same_rules() {
 }
 
 #[test]
+fn a_role_of_another_name_or_namespace_is_bound_to_the_operator_unless_a_file_binds_it() {
+    let root = project(&json!([crd("Captain", "v1")]));
+    let marker = "// +kbr:rbac:groups=apps,resources=deployments,verbs=get";
+    let main = format!("{marker},roleName=extra\n{marker},namespace=infra\nfn main() {{}}\n");
+    write(&root, "src/main.rs", &main);
+    succeeds(&root, &[]);
+    let bound = || {
+        let text = read(&root, "config/rbac/role.yaml");
+        let documents: Vec<Value> = serde_saphyr::from_multiple(&text).unwrap();
+        let bindings = documents.into_iter().filter(|it| it["roleRef"].is_object());
+        let shown = bindings.map(|it| format!("{} {}", it["roleRef"]["name"], it["subjects"]));
+        shown.collect::<Vec<_>>()
+    };
+    let account = r#"[{"kind":"ServiceAccount","name":"captains-controller-manager","namespace":"captains-system"}]"#;
+    let all = [
+        format!("\"extra\" {account}"),
+        format!("\"captains-manager-role\" {account}"),
+    ];
+    assert_eq!(bound(), all);
+    let own = "kind: ClusterRoleBinding\nroleRef: {kind: ClusterRole, name: extra}\n";
+    write(&root, "config/rbac/own.yaml", own);
+    succeeds(&root, &[]);
+    assert_eq!(bound(), all[1..]);
+}
+
+#[test]
 fn only_crds_are_generated_on_request() {
     let root = project(&json!([crd("Captain", "v1")]));
     succeeds(&root, &["--crd-only"]);

@@ -13,13 +13,13 @@ mod webhooks;
 use std::path::Path;
 use std::process::Command;
 
-use anyhow::bail;
+use anyhow::{Context, bail};
 use serde_json::Value;
 
 use crate::render::Scratch;
 use crate::{self as dist, Dist};
 pub use image::set as set_image;
-use kbr_manifests::files::Body;
+use kbr_manifests::files::{self, Body};
 use kbr_manifests::{overlay, packages};
 use kbr_scaffold::workdir;
 use kbr_scaffold::{quote, yaml};
@@ -72,7 +72,8 @@ pub fn generate(
         .clone()
         .unwrap_or_else(|| project.head.name.clone());
     let version = inputs.version.as_deref().unwrap_or(own_version);
-    let rendered = without_certificates(root, kubectl)?;
+    let mut rendered = without_certificates(root, kubectl)?;
+    let note = without_other_namespaces(root, &mut rendered)?;
     let samples = if overlay::exists(root, "config/samples") {
         overlay::render(kubectl(), root, "config/samples")?
     } else {
@@ -118,7 +119,7 @@ pub fn generate(
         files,
         first,
         folders: vec![manifests],
-        note: None,
+        note,
     })
 }
 
@@ -139,6 +140,55 @@ fn without_certificates(root: &Path, kubectl: &dyn Fn() -> Command) -> anyhow::R
     }
     let components: Vec<&str> = components.iter().map(String::as_str).collect();
     scratch.render(&components, kubectl)
+}
+
+/// Takes out the Roles that comments put into other namespaces than the operator's, and their bindings: OLM would make them in the
+/// namespaces that its user chooses. Returns a note about them.
+fn without_other_namespaces(
+    root: &Path,
+    objects: &mut Vec<Value>,
+) -> anyhow::Result<Option<String>> {
+    const GENERATED: &str = "config/rbac/role.yaml";
+    let text = files::read(&root.join(GENERATED))?.unwrap_or_default();
+    let generated: Vec<Value> = kbr_host::yaml::documents(&String::from_utf8_lossy(&text))
+        .with_context(|| format!("cannot read `{GENERATED}`"))?;
+    let own = objects.iter().find(|it| it["kind"] == "Deployment");
+    let own = own.map_or(Value::Null, |it| it["metadata"]["namespace"].clone());
+    let is_elsewhere = |name: &Value, namespace: &Value| {
+        let is_same = |it: &&Value| {
+            it["kind"] == "Role"
+                && it["metadata"]["name"] == *name
+                && it["metadata"]["namespace"] == *namespace
+        };
+        *namespace != own && generated.iter().any(|it| is_same(&it))
+    };
+    let mut left_out = Vec::new();
+    objects.retain(|object| {
+        let metadata = &object["metadata"];
+        let name = match object["kind"].as_str() {
+            Some("Role") => &metadata["name"],
+            Some("RoleBinding") if object["roleRef"]["kind"] == "Role" => {
+                &object["roleRef"]["name"]
+            }
+            _ => return true,
+        };
+        let is_elsewhere = is_elsewhere(name, &metadata["namespace"]);
+        if is_elsewhere && object["kind"] == "Role" {
+            let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+            left_out.push(format!(
+                "`{}` in `{}`",
+                text(name),
+                text(&metadata["namespace"])
+            ));
+        }
+        !is_elsewhere
+    });
+    Ok((!left_out.is_empty()).then(|| {
+        format!(
+            "note: the bundle leaves out these Roles and their bindings, because OLM makes Roles only in the namespaces that its user chooses: {}. Apply them apart from it, or remove `namespace=` from their `+kbr:rbac` comments",
+            left_out.join(", ")
+        )
+    }))
 }
 
 /// `metadata/annotations.yaml`, and the Dockerfile with the same as labels.

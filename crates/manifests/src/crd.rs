@@ -12,6 +12,7 @@ use super::descriptions;
 use super::problem::Problem;
 use super::source_map::SourceMap;
 use disagreements::{disagreements, unconverted};
+use kbr_scaffold::project::Project;
 use kbr_scaffold::resource::api_version::priority;
 use kbr_scaffold::resource::names::is_subdomain;
 use part::{conversion, name, stored, versions};
@@ -56,11 +57,26 @@ impl Crd {
     }
 }
 
-/// The project's own resources, as group and plural.
-pub fn resources(crds: &[Crd]) -> Vec<(String, String)> {
-    crds.iter()
-        .map(|crd| (crd.group.clone(), crd.plural.clone()))
-        .collect()
+/// The resources of the project's own kinds, as group and plural, with their sub-resources (`captains/status`), and of its external kinds.
+pub fn resources(project: &Project, crds: &[Crd]) -> Vec<(String, String)> {
+    let external = project.targets().filter(|kind| !kind.is_own());
+    let external = external.map(|kind| (kind.full_group.clone(), kind.plural.clone()));
+    let mut all: Vec<_> = external.collect();
+    for crd in crds {
+        let has = |name: &str| {
+            crd.versions()
+                .iter()
+                .any(|it| it["subresources"][name].is_object())
+        };
+        let subresources = ["status", "scale"].into_iter().filter(|name| has(name));
+        // A rule for finalizers permits owner references that block the deletion of the owner.
+        let names = subresources
+            .chain(["finalizers"])
+            .map(|it| format!("{}/{it}", crd.plural));
+        let names = names.chain([crd.plural.clone()]);
+        all.extend(names.map(|name| (crd.group.clone(), name)));
+    }
+    all
 }
 
 /// Merges the versions of each kind, and sorts the kinds by group and plural. A kind with problems is left out.

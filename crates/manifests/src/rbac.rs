@@ -76,36 +76,72 @@ impl Roles {
             .collect()
     }
 
-    /// One `ClusterRole` or `Role` each: first the cluster roles, then by namespace and name.
-    pub fn manifests(&self) -> Vec<Value> {
-        self.0
-            .iter()
-            .map(|((namespace, name), rules)| role(namespace, name, rules))
-            .collect()
+    /// One `ClusterRole` or `Role` each: first the cluster roles, then by namespace and name. `default` is bound by a file of the
+    /// scaffold; after each other role follows its binding to `account`, a `ServiceAccount`, unless one of `bindings` refers to it.
+    pub fn manifests(&self, default: &str, account: &Value, bindings: &[Value]) -> Vec<Value> {
+        let mut manifests = Vec::new();
+        for ((namespace, name), rules) in &self.0 {
+            let role = role(namespace, name, rules);
+            let is_scaffolded = namespace.is_empty() && name == default;
+            let is_bound = bindings.iter().any(|binding| refers(binding, &role));
+            let binding = (!is_scaffolded && !is_bound).then(|| binding(&role, account));
+            manifests.push(role);
+            manifests.extend(binding);
+        }
+        manifests
     }
 
-    /// The `ClusterRole` called `name` for an operator of selected namespaces: a `Role` without a namespace, to be deployed into each
-    /// of them, and a `ClusterRole` with the rules for what is in no namespace: URLs, and the resources, as group and plural, for which
+    /// The roles of an operator of selected namespaces: a `Role` called `name` without a namespace, to be deployed into each of them, and
+    /// each `ClusterRole` with its rules for what is in no namespace: URLs, and the resources, as group and plural, for which
     /// `is_cluster_scoped` holds.
     pub fn namespaced(
         &self,
         name: &str,
         is_cluster_scoped: impl Fn(&str, &str) -> bool,
-    ) -> [Value; 2] {
-        let rules = self.0.get(&(String::new(), name.to_owned()));
-        let rules = rules.into_iter().flatten().flat_map(split_groups);
-        let (cluster, namespaced): (Vec<_>, Vec<_>) = rules.partition(|rule| {
+    ) -> (Value, Vec<Value>) {
+        let is_wide = |rule: &Rule| {
             let mut pairs = rule.groups.iter().zip(&rule.resources);
             !rule.urls.is_empty()
                 || pairs.any(|(group, resource)| {
                     let plural = resource.split('/').next().unwrap_or_default();
                     is_cluster_scoped(group, plural)
                 })
-        });
-        let mut namespaced = role("", name, &normalize(namespaced));
-        namespaced["kind"] = json!("Role");
-        [namespaced, role("", name, &normalize(cluster))]
+        };
+        let (mut narrow, mut cluster) = (Vec::new(), Vec::new());
+        for ((_, name), rules) in self
+            .0
+            .iter()
+            .filter(|((namespace, _), _)| namespace.is_empty())
+        {
+            let rules = rules.iter().flat_map(split_groups);
+            let (wide, others): (Vec<_>, Vec<_>) = rules.partition(is_wide);
+            narrow.extend(others);
+            cluster.push(role("", name, &normalize(wide)));
+        }
+        let mut role = role("", name, &normalize(narrow));
+        role["kind"] = json!("Role");
+        (role, cluster)
     }
+}
+
+/// Whether a binding is one of a role.
+fn refers(binding: &Value, role: &Value) -> bool {
+    let (reference, metadata) = (&binding["roleRef"], &role["metadata"]);
+    let is_here =
+        role["kind"] == "ClusterRole" || binding["metadata"]["namespace"] == metadata["namespace"];
+    reference["kind"] == role["kind"] && reference["name"] == metadata["name"] && is_here
+}
+
+/// The binding of a role, with its name.
+fn binding(role: &Value, account: &Value) -> Value {
+    let kind = role["kind"].as_str().unwrap_or_default();
+    json!({
+        "apiVersion": role["apiVersion"],
+        "kind": format!("{kind}Binding"),
+        "metadata": role["metadata"],
+        "roleRef": { "apiGroup": "rbac.authorization.k8s.io", "kind": kind, "name": role["metadata"]["name"] },
+        "subjects": [account],
+    })
 }
 
 fn role(namespace: &str, name: &str, rules: &[Rule]) -> Value {

@@ -37,7 +37,7 @@ fn generate(input: &Input, findings: &mut Findings) -> anyhow::Result<Vec<Body>>
     let Findings { problems, warnings } = findings;
     let names = Names::of(project);
     let markers = sources.called("webhook");
-    let webhooks = read(&names, &markers, &resources(crds), problems);
+    let webhooks = read(&names, &markers, &resources(project, crds), problems);
     let own = sources.called("webhookconfiguration");
     let mut configurations = configurations(&names, &own, &webhooks, problems);
     emptied(&generated_before(root)?, &mut configurations);

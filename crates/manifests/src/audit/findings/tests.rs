@@ -78,7 +78,7 @@ fn check(rules: &[&str], requests: &[&str], denied: usize, expected: &str) {
     let markers = markers(&Source::new("a.rs", source.concat()), &mut problems);
     let generated = rbac::Roles::new("manager", &markers, &[], &mut problems);
     assert!(problems.is_empty(), "{problems:?}");
-    let objects = objects(&generated.manifests()[0]["rules"]);
+    let objects = objects(&generated.manifests("manager-role", &Value::Null, &[])[0]["rules"]);
     let identity = Identity {
         namespace: "crew-system".to_owned(),
         account: "crew".to_owned(),
