@@ -64,7 +64,7 @@ const OWN: &[Own] = &[
     Own::new(
         "unknown-resource",
         Kind::UnlessAllowed,
-        "a resource in a marker for RBAC or a webhook that its group does not have",
+        "a group, resource or sub-resource in a marker for RBAC or a webhook that does not exist",
     ),
     Own::new(
         "unknown-verb",

@@ -46,12 +46,22 @@ impl Marker {
 /// Markers that add to a manifest, or allow findings about it.
 const READ: [&str; 4] = ["lint", "rbac", "webhook", "webhookconfiguration"];
 
+/// The arguments that are lists of names, in which there are no separators.
+const LISTS: [&str; 6] = [
+    "admissionReviewVersions",
+    "groups",
+    "resourceNames",
+    "resources",
+    "verbs",
+    "versions",
+];
+
 /// Reads the markers of one Rust file; adds what is invalid to `problems`.
 /// `+kubebuilder:<name>` is the same marker, so that a project ported from Go keeps its comments.
 pub fn markers(source: &Source, problems: &mut Vec<Problem>) -> Vec<Marker> {
     let file = &source.path;
-    let comments = match &source.lexed {
-        Ok(lexed) => &lexed.comments,
+    let (comments, blocks) = match &source.lexed {
+        Ok(lexed) => (&lexed.comments, &lexed.blocks),
         Err(open) => {
             let text = format!(
                 "`{file}:{}`: this {} is not terminated",
@@ -77,7 +87,30 @@ pub fn markers(source: &Source, problems: &mut Vec<Problem>) -> Vec<Marker> {
         }
         found.append(&mut here);
     }
+    let markers = blocks
+        .iter()
+        .filter_map(|it| Some((it, written(&it.text)?)));
+    problems.extend(
+        markers
+            .filter(|(_, (name, _))| READ.contains(name))
+            .map(|(comment, _)| {
+                let text = format!(
+                    "`{file}:{}`: a marker in a block comment has no effect",
+                    comment.line
+                );
+                Problem::new(text).help(format!("write `// {}`, or remove it", comment.text))
+            }),
+    );
     found
+}
+
+/// The name and the arguments of what is written like a marker that is read.
+fn written(text: &str) -> Option<(&str, &str)> {
+    let rest = text
+        .strip_prefix("+kbr:")
+        .or_else(|| text.strip_prefix("+kubebuilder:"))?;
+    let (name, arguments) = rest.split_once(':').unwrap_or((rest, ""));
+    Some((name.trim(), arguments))
 }
 
 /// The ids that the markers of one comment allow.
@@ -89,16 +122,10 @@ fn allowed(markers: &[Marker]) -> Vec<String> {
 }
 
 fn marker(at: &str, comment: &Comment) -> Result<Option<Marker>, Problem> {
-    let (ours, rest) = if let Some(rest) = comment.text.strip_prefix("+kbr:") {
-        (true, rest)
-    } else if let Some(rest) = comment.text.strip_prefix("+kubebuilder:") {
-        (false, rest)
-    } else {
+    let Some((name, arguments)) = written(&comment.text) else {
         return almost(at, comment).map_or(Ok(None), Err);
     };
-    let (name, arguments) = rest.split_once(':').unwrap_or((rest, ""));
-    let name = name.trim();
-    if ours && !KNOWN.contains(&name) {
+    if comment.text.starts_with("+kbr:") && !KNOWN.contains(&name) {
         let text = format!("`{at}`: unknown marker `+kbr:{name}`");
         return Err(Problem::new(text).did_you_mean(nearest(name, KNOWN)));
     }
@@ -111,7 +138,9 @@ fn marker(at: &str, comment: &Comment) -> Result<Option<Marker>, Problem> {
         );
         return Err(Problem::new(text).help(format!("write `// {}`", comment.text)));
     }
-    match parse(arguments) {
+    let arguments = parse(arguments);
+    let arguments = arguments.and_then(|all| joined(&all).map_or(Ok(all), Err));
+    match arguments {
         Ok(arguments) => Ok(Some(Marker {
             at: at.to_owned(),
             name: name.to_owned(),
@@ -120,6 +149,24 @@ fn marker(at: &str, comment: &Comment) -> Result<Option<Marker>, Problem> {
         })),
         Err(reason) => Err(Problem::new(format!("`{at}`: {reason}"))),
     }
+}
+
+/// Quotes make one name of a list.
+fn joined(arguments: &[(String, Vec<String>)]) -> Option<String> {
+    let mut lists = arguments
+        .iter()
+        .filter(|(name, _)| LISTS.contains(&&**name));
+    lists.find_map(|(name, values)| {
+        let value = values
+            .iter()
+            .find(|value| value.contains([';', ',', ' ']))?;
+        let plain = value.replace([',', ' '], ";");
+        let parts: Vec<&str> = plain.split(';').filter(|it| !it.is_empty()).collect();
+        let parts = parts.join(";");
+        Some(format!(
+            "`{name}=\"{value}\"` is one name: write `{name}={parts}`, without the quotes"
+        ))
+    })
 }
 
 /// A problem for a comment that is almost a marker, and would be ignored: `+ kbr:rbac:…`, `kbr:rbac:…`.
@@ -217,6 +264,44 @@ mod tests {
                 let comment = kbr_scaffold::quote::rust_doc(&line, "");
                 assert_eq!(problems_of(&comment), [""; 0], "{comment}");
             }
+        }
+    }
+
+    #[test]
+    fn a_marker_in_a_block_comment_is_rejected_unless_it_is_commented_out() {
+        for source in [
+            "\n/* +kbr:rbac:a=b */",
+            "/*\n * +kbr:rbac:a=b\n */",
+            "/*\n+kubebuilder:rbac:a=b */",
+        ] {
+            let [problem] = &problems_of(source)[..] else {
+                panic!("one problem: {source}");
+            };
+            let text =
+                "`a.rs:2`: a marker in a block comment has no effect\n    help: write `// +k";
+            assert!(problem.starts_with(text), "{problem}");
+        }
+        let words =
+            "/* // +kbr:rbac:a=b */ /* see +kbr:rbac:a=b */ /* +kubebuilder:object:root=true */";
+        assert_eq!(problems_of(words), [""; 0]);
+    }
+
+    #[test]
+    fn quotes_around_a_list_are_rejected() {
+        for (marker, right) in [
+            ("rbac:groups=\"apps;batch\"", "groups=apps;batch"),
+            ("rbac:groups=apps,resources=\"a, b\"", "resources=a;b"),
+            ("rbac:verbs={\"get;list\"}", "verbs=get;list"),
+            ("webhook:versions=`v1;v2`", "versions=v1;v2"),
+        ] {
+            let [problem] = &problems_of(&format!("// +kbr:{marker}"))[..] else {
+                panic!("one problem: {marker}");
+            };
+            let text = format!("is one name: write `{right}`, without the quotes");
+            assert!(
+                problem.starts_with("`a.rs:1`: ") && problem.contains(&text),
+                "{problem}"
+            );
         }
     }
 

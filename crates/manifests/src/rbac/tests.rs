@@ -21,7 +21,10 @@ fn roles(markers_text: &[&str]) -> (Roles, Vec<String>) {
 
 /// The project's own kinds.
 fn own() -> Vec<(String, String)> {
-    vec![("crew.example.com".to_owned(), "captains".to_owned())]
+    let names = ["captains/status", "captains/finalizers", "captains"];
+    names
+        .map(|name| ("crew.example.com".to_owned(), name.to_owned()))
+        .to_vec()
 }
 
 /// Each rule as `groups / resources / names / urls : verbs`, under its role as `namespace/name`.

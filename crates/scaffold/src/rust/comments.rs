@@ -6,6 +6,8 @@ pub struct Lexed {
     /// Every `//` comment and every line of a doc comment, in order. Plain block comments are left out, because code that is commented
     /// out must not grant permissions.
     pub comments: Vec<Comment>,
+    /// The lines of plain block comments.
+    pub blocks: Vec<Comment>,
     /// The source with comments, strings and characters replaced by blanks, so that the remaining code keeps its positions.
     pub code: String,
 }
@@ -45,8 +47,12 @@ pub fn lex(source: &str) -> Result<Lexed, Unterminated> {
         at = end;
     }
     code.push_str(&source[at..]);
-    let comments = lexer.found;
-    Ok(Lexed { comments, code })
+    let (comments, blocks) = (lexer.found, lexer.blocks);
+    Ok(Lexed {
+        comments,
+        blocks,
+        code,
+    })
 }
 
 /// The source without its first line if that is `#!/usr/bin/env …`, which is not Rust, as `#![…]` is.
@@ -65,6 +71,7 @@ struct Lexer<'a> {
     at: usize,
     line: usize,
     found: Vec<Comment>,
+    blocks: Vec<Comment>,
     /// The ranges without code: comments, strings, characters.
     text: Vec<(usize, usize)>,
 }
@@ -76,6 +83,7 @@ impl<'a> Lexer<'a> {
             at: 0,
             line: 1,
             found: Vec::new(),
+            blocks: Vec::new(),
             text: Vec::new(),
         };
         lexer.skip(source.len() - without_shebang(source).len());
@@ -167,24 +175,30 @@ impl<'a> Lexer<'a> {
                 break;
             }
         }
-        self.block_doc(&self.source[start..self.at], line);
+        self.block(&self.source[start..self.at], line);
         Ok(())
     }
 
-    fn block_doc(&mut self, whole: &'a str, line: usize) {
+    fn block(&mut self, whole: &'a str, line: usize) {
         // `/***` and `/**/` are plain comments.
         let outer = whole.starts_with("/**") && !whole.starts_with("/***") && whole.len() > 4;
-        if !outer && !whole.starts_with("/*!") {
-            return;
-        }
-        let inside = &whole[3..whole.len() - 2];
-        for (offset, text) in inside.split('\n').enumerate() {
-            let text = text.trim_start_matches([' ', '\t', '*']).trim_end();
-            self.found.push(Comment {
+        let doc = outer || whole.starts_with("/*!");
+        let inside = &whole[if doc { 3 } else { 2 }..whole.len() - 2];
+        let lines = inside
+            .split('\n')
+            .enumerate()
+            .map(|(offset, text)| Comment {
                 line: line + offset,
-                doc: true,
-                text: text.to_owned(),
+                doc,
+                text: text
+                    .trim_start_matches([' ', '\t', '*'])
+                    .trim_end()
+                    .to_owned(),
             });
+        if doc {
+            self.found.extend(lines);
+        } else {
+            self.blocks.extend(lines);
         }
     }
 

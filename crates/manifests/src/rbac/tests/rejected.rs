@@ -77,6 +77,73 @@ fn resources_that_no_group_of_the_rule_has_are_rejected_with_the_nearest_name() 
 }
 
 #[test]
+fn groups_that_do_not_exist_are_rejected_with_the_nearest_name() {
+    for (group, right) in [
+        ("crew", "crew.example.com"),
+        ("crew.exampel.com", "crew.example.com"),
+        ("networking", "networking.k8s.io"),
+        ("apps/v1", "apps"),
+        ("app", "apps"),
+        ("crew.example.com/v1", "crew.example.com"),
+    ] {
+        let text = format!("`{group}` is not a known group\n    help: did you mean `{right}`");
+        rejected(
+            &format!("groups={group},resources=captains,verbs=get"),
+            &text,
+        );
+    }
+    let (_, problems) = roles(&[
+        "groups=crew.example.org.uk;argoproj.io;metrics.k8s.io;*,resources=a,verbs=get",
+        "groups=extensions;cluster.x-k8s.io,resources=a,verbs=get",
+    ]);
+    assert_eq!(problems, [""; 0]);
+}
+
+#[test]
+fn sub_resources_that_a_kind_does_not_have_are_rejected_with_the_nearest_name() {
+    for (resource, right) in [
+        (
+            "crew.example.com,resources=captains/stauts",
+            "did you mean `captains/status`",
+        ),
+        (
+            "crew.example.com,resources=captains/finalizer",
+            "did you mean `captains/finalizers`",
+        ),
+        (
+            "crew.example.com,resources=captains/scale",
+            "`captains` has no sub-resource `scale`\n    help: it has `status`, `finalizers`",
+        ),
+        (
+            "apps,resources=deployments/stat",
+            "`deployments` has no sub-resource `stat`",
+        ),
+        (
+            "apps,resources=deployments/scal",
+            "did you mean `deployments/scale`",
+        ),
+        (
+            "apps,resources=daemonsets/scale",
+            "`daemonsets` has no sub-resource `scale`",
+        ),
+        ("core,resources=pods/logs", "did you mean `pods/log`"),
+        (
+            "core;apps,resources=pods/evict",
+            "`pods` has no sub-resource `evict`",
+        ),
+    ] {
+        rejected(&format!("groups={resource},verbs=get"), right);
+    }
+    let (_, problems) = roles(&[
+        "groups=crew.example.com,resources=captains/status;captains/finalizers;captains/*;ships/steer,verbs=get",
+        "groups=core,resources=pods/log;pods/eviction;nodes/metrics;nodes/proxy;serviceaccounts/token;services/finalizers,verbs=get",
+        "groups=apps,resources=deployments/scale;deployments/status;*/scale,verbs=get",
+        "groups=metrics.k8s.io,resources=pods/anything,verbs=get",
+    ]);
+    assert_eq!(problems, [""; 0]);
+}
+
+#[test]
 fn resources_that_a_group_of_the_rule_has_or_may_have_are_accepted() {
     let (_, problems) = roles(&[
         "groups=apps;core,resources=deployments;pods/exec,verbs=get",

@@ -56,7 +56,7 @@ const CORPUS: Corpus = Corpus {
 fn comments_and_code_of_any_text_keep_their_places() {
     fuzz::run(CORPUS, |bytes| {
         let text = String::from_utf8_lossy(bytes);
-        let Ok(Lexed { comments, code }) = lex(&text) else {
+        let Ok(Lexed { comments, code, .. }) = lex(&text) else {
             return;
         };
         let lines: Vec<&str> = text.split('\n').collect();
