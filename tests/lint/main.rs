@@ -112,12 +112,14 @@ fn kbr_rejects_versions_that_the_api_server_rejects() {
 fn kbr_rejects_definitions_that_the_api_server_rejects() {
     let corrupted = [
         "Conditions",
+        "HiddenColumns",
         "InnerOfText",
         "LengthOfMap",
         "LengthOfNumber",
         "MapOfAnything",
         "Misspelt",
         "NotNullable",
+        "OutsideBounds",
         "PatternOfNumber",
         "RangeOfList",
         "RangeOfString",

@@ -2,6 +2,7 @@
 //!
 //! To add a lint, write a function with tests in a file below `lints/`, and add a row and a case here.
 
+mod bounds;
 mod columns;
 mod cost;
 mod defaults;
@@ -49,6 +50,9 @@ pub const LINTS: &[Lint] = &[
     Lint::error("object-fields", "invalid schemas of `apiVersion`, `kind` and `metadata`, and a root that is not an object", Schema(resource::check)),
     Lint::error("extension", "`x-kubernetes-…` keywords that contradict each other or the type", Schema(extensions::check)),
     Lint::warning("float", "floats are rounded differently by different clients", Schema(scalars::float)),
+    Lint::error("bounds", "bounds that are not values of the type: the API server rejects every value, or accepts some that the operator cannot read", Schema(bounds::check)),
+    Lint::warning("inexact-bound", "bounds of integers beyond 2^53, which the API server compares as floats", Schema(bounds::inexact)),
+    Lint::warning("wide-integer", "`u64`, `usize`, `u128` and `i128`, of which the API server accepts values up to 2^63 - 1", Schema(bounds::wide)),
     Lint::warning("bytes", "a list of bytes is a list of numbers in YAML", Schema(scalars::bytes)),
     Lint::warning("format", "a format that the API server does not check", Schema(scalars::format)),
     Lint::error("restriction", "`anyOf`, `allOf`, `oneOf` and `not` with keywords that only the schema around them may have", Schema(nested::check)),
@@ -263,6 +267,7 @@ mod tests {
         let both = json!({ "x-kubernetes-int-or-string": true, "x-kubernetes-preserve-unknown-fields": true });
         cases.field("extension", both);
         cases.field("float", json!({ "type": "number" }));
+        of_numbers(cases);
         let byte = json!({ "type": "integer", "minimum": 0, "maximum": 255 });
         cases.field("bytes", json!({ "type": "array", "items": byte }));
         cases.field("format", json!({ "type": "string", "format": "semver" }));
@@ -271,6 +276,52 @@ mod tests {
         cases.field("default", json!({ "type": "integer", "default": "3" }));
         let patterned = json!({ "type": "string", "pattern": "(?!a)" });
         cases.field("pattern", patterned);
+    }
+
+    fn of_numbers(cases: &Cases) {
+        let integer = |format: &str, key: &str, bound: Value| {
+            let default = if key == "minimum" {
+                "maximum"
+            } else {
+                "minimum"
+            };
+            json!({ "type": "integer", "format": format, key: bound, default: 3 })
+        };
+        for (format, key, bound) in [
+            ("int32", "maximum", json!(2_147_483_648_i64)),
+            ("int32", "minimum", json!(-2_147_483_649_i64)),
+            ("int32", "maximum", json!(1.5)),
+            ("int32", "multipleOf", json!(0.5)),
+            ("int64", "maximum", json!(9.3e18)),
+            ("int64", "maximum", json!(i64::MAX)),
+            ("uint64", "maximum", json!(u64::MAX)),
+            ("", "maximum", json!(1e300)),
+            ("uint8", "maximum", json!(256)),
+            ("int16", "minimum", json!(-40_000)),
+            ("uint32", "maximum", json!(4_294_967_296_i64)),
+            ("uint", "minimum", json!(-1)),
+        ] {
+            let found = cases.check("bounds", SPEC, "it", integer(format, key, bound));
+            assert_eq!(found.len(), 1, "{format} {key}");
+        }
+        for (format, key, bound) in [
+            ("int32", "maximum", json!(i32::MAX)),
+            ("int64", "minimum", json!(-9_007_199_254_740_991_i64)),
+            ("uint8", "maximum", json!(255)),
+            ("uint64", "maximum", json!(9_007_199_254_740_991_i64)),
+            ("", "multipleOf", json!(2.0)),
+        ] {
+            let mut crd = sound();
+            crd.pointer_mut(SPEC).expect("the pointer exists")["it"] = integer(format, key, bound);
+            assert_eq!(lint(&crd), [], "{format} {key}");
+        }
+        for bound in [json!(9_007_199_254_740_992_i64), json!(-1e17)] {
+            cases.field("inexact-bound", integer("int64", "maximum", bound));
+        }
+        for format in ["uint", "uint64", "uint128", "int128"] {
+            let schema = json!({ "type": "integer", "format": format, "minimum": 0 });
+            cases.field("wide-integer", schema);
+        }
     }
 
     fn of_lists(cases: &Cases) {

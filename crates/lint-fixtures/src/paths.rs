@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 crate::fixtures!(
     Columns,
+    HiddenColumns,
     Selectable,
     Scaled,
     Names,
@@ -25,6 +26,19 @@ crate::fixtures!(
     printcolumn(name = "Bare", type_ = "date", json_path = "spec.image")
 )]
 pub struct ColumnsSpec {
+    pub image: String,
+}
+
+#[derive(CustomResource, JsonSchema, Serialize, Deserialize, Clone, Debug)]
+#[kube(
+    group = "lint.example.com",
+    version = "v1",
+    kind = "HiddenColumns",
+    plural = "hiddencolumnss",
+    namespaced,
+    printcolumn(name = "Image", type_ = "string", json_path = ".spec.{image}")
+)]
+pub struct HiddenColumnsSpec {
     pub image: String,
 }
 

@@ -15,7 +15,10 @@ crate::fixtures!(
     RequiredDefault,
     Format,
     RuledDefault,
-    EnumDefault
+    EnumDefault,
+    NullEnumDefault,
+    OutsideBounds,
+    WideIntegers
 );
 
 #[derive(CustomResource, JsonSchema, Serialize, Deserialize, Clone, Debug)]
@@ -172,4 +175,64 @@ pub struct EnumDefaultSpec {
     #[schemars(extend("enum" = ["UDP"]))]
     #[serde(default = "protocol")]
     pub name: String,
+}
+
+#[derive(CustomResource, JsonSchema, Serialize, Deserialize, Clone, Debug)]
+#[kube(
+    group = "lint.example.com",
+    version = "v1",
+    kind = "NullEnumDefault",
+    plural = "nullenumdefaults",
+    namespaced
+)]
+pub struct NullEnumDefaultSpec {
+    #[serde(default)]
+    pub engine: Engine,
+}
+
+#[derive(JsonSchema, Serialize, Deserialize, Clone, Debug, Default)]
+pub struct Engine {
+    pub fuel: Option<Fuel>,
+}
+
+#[derive(JsonSchema, Serialize, Deserialize, Clone, Debug)]
+pub enum Fuel {
+    Coal,
+    Oil,
+}
+
+#[derive(CustomResource, JsonSchema, Serialize, Deserialize, Clone, Debug)]
+#[kube(
+    group = "lint.example.com",
+    version = "v1",
+    kind = "OutsideBounds",
+    plural = "outsideboundss",
+    namespaced
+)]
+pub struct OutsideBoundsSpec {
+    #[schemars(range(max = 4_294_967_295_i64))]
+    pub word: i32,
+    #[schemars(range(max = 300))]
+    pub byte: u8,
+    #[schemars(extend("multipleOf" = 0.5))]
+    pub half: i64,
+    #[schemars(range(max = 9_223_372_036_854_775_807_i64))]
+    pub long: i64,
+}
+
+#[derive(CustomResource, JsonSchema, Serialize, Deserialize, Clone, Debug)]
+#[kube(
+    group = "lint.example.com",
+    version = "v1",
+    kind = "WideIntegers",
+    plural = "wideintegerss",
+    namespaced
+)]
+pub struct WideIntegersSpec {
+    pub hash: u64,
+    pub size: Option<usize>,
+    #[schemars(range(max = 9_007_199_254_740_993_i64))]
+    pub rounded: i64,
+    #[schemars(range(max = 9_007_199_254_740_991_i64))]
+    pub bounded: u64,
 }

@@ -16,7 +16,8 @@ use kbr_scaffold::project::Project;
 use kbr_scaffold::resource::api_version::priority;
 use kbr_scaffold::resource::names::is_subdomain;
 use part::{conversion, name, stored, versions};
-use tidy::tidy;
+pub use tidy::each;
+use tidy::{drop_formats, tidy};
 
 /// The folder of the CRDs in a project.
 pub const FOLDER: &str = "config/crd/bases";
@@ -45,10 +46,19 @@ impl Crd {
 
     /// Truncates the descriptions of all versions.
     pub fn truncate_descriptions(&mut self, most: usize) {
-        let versions = self.object["spec"]["versions"].as_array_mut();
-        for version in versions.into_iter().flatten() {
+        for version in self.versions_mut() {
             descriptions::truncate(&mut version["schema"]["openAPIV3Schema"], most);
         }
+    }
+
+    /// Drops what only the lints need.
+    pub fn drop_formats(&mut self) {
+        self.versions_mut().for_each(drop_formats);
+    }
+
+    fn versions_mut(&mut self) -> impl Iterator<Item = &mut Value> {
+        let versions = self.object["spec"]["versions"].as_array_mut();
+        versions.into_iter().flatten()
     }
 
     /// The versions, newest first.

@@ -2,33 +2,20 @@
 
 use serde_json::Value;
 
+use crate::crd::each;
+
 /// Truncates every description in `schema` to at most `most` bytes; 0 removes them.
 pub fn truncate(schema: &mut Value, most: usize) {
-    let Some(object) = schema.as_object_mut() else {
-        return;
-    };
-    if most == 0 {
-        object.remove("description");
-    }
-    if let Some(Value::String(text)) = object.get_mut("description")
-        && let Some(short) = shorter(text, most)
-    {
-        *text = short;
-    }
-    for (key, value) in object {
-        let children: Vec<&mut Value> = match (key.as_str(), value) {
-            ("properties" | "patternProperties" | "definitions", Value::Object(children)) => {
-                children.values_mut().collect()
-            }
-            ("allOf" | "anyOf" | "oneOf", Value::Array(children)) => children.iter_mut().collect(),
-            ("items" | "additionalProperties" | "not", child) => vec![child],
-            // `default`, `enum`, `example` are data.
-            _ => Vec::new(),
-        };
-        for child in children {
-            truncate(child, most);
+    each(schema, &mut |schema| {
+        if most == 0 {
+            schema.remove("description");
         }
-    }
+        if let Some(Value::String(text)) = schema.get_mut("description")
+            && let Some(short) = shorter(text, most)
+        {
+            *text = short;
+        }
+    });
 }
 
 /// `text` up to the last full sentence that fits, otherwise the last full word; `None` if `text` is short enough.

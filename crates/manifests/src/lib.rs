@@ -165,23 +165,25 @@ pub fn generate(root: &Path, options: Options<'_>) -> anyhow::Result<Generated> 
     }
     // Values can be made only of a schema that the API server accepts.
     let mut sound = Vec::new();
-    for crd in &crds {
+    for (at, crd) in crds.iter_mut().enumerate() {
         let original = Original::of(crd, root);
         let (errors, doubts) = lint::check(crd, map, allow, &original);
         if errors.is_empty() {
-            sound.push((crd, original));
+            sound.push((at, original));
         }
         findings.problems.extend(errors);
         findings.warnings.extend(doubts);
+        crd.drop_formats();
     }
     if let Some(built) = built {
         let ask = &mut |objects: &[String]| packages::again(root, &built, objects);
-        let kinds: Vec<&Crd> = sound.iter().map(|(crd, _)| *crd).collect();
+        let kinds: Vec<&Crd> = sound.iter().map(|(at, _)| &crds[*at]).collect();
         let checked = agreement::check(&kinds, map, ask)?;
         let is_silent = checked.is_none() && !crds.is_empty();
         let unanswered = is_silent.then(agreement::unanswered);
         findings.warnings.extend(unanswered);
-        for ((crd, original), checked) in sound.iter().zip(checked.into_iter().flatten()) {
+        for ((at, original), checked) in sound.iter().zip(checked.into_iter().flatten()) {
+            let crd = &crds[*at];
             let (errors, doubts) = lint::problems(crd, checked.found, map, allow, original);
             findings.problems.extend(errors);
             findings.warnings.extend(doubts);

@@ -113,8 +113,9 @@ fn quotient(number: f64, factor: f64) -> f64 {
     }
 }
 
-/// The type and format of a schema, if a number does not fit into their width.
-fn width(number: f64, schema: &Value) -> Option<String> {
+/// The type and format of a schema, if a number does not fit into their width: a bound that does not makes every value invalid.
+#[must_use]
+pub fn width(number: f64, schema: &Value) -> Option<String> {
     let format = schema["format"].as_str();
     let (kind, formats, range) = match (schema["type"].as_str()?, format) {
         ("integer", Some("int32")) => (

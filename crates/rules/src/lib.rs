@@ -45,6 +45,7 @@ mod validate;
 #[cfg(feature = "cel")]
 pub use self::nearest::nearest;
 pub use self::{
+    bounds::width,
     number::normalise,
     problem::{Problem, Reason},
     rules::{Rules, holds},

@@ -139,7 +139,13 @@ impl<'s> Validation<'s> {
         const SHOWN: usize = 50;
         let list: Vec<_> = values.iter().map(shown_as_supported).collect();
         let why = format!("supported values: {}", list.join(", "));
-        let known: Vec<_> = values.iter().take(SHOWN).map(plain).collect();
+        // Not even `null` is valid by being listed.
+        let known: Vec<_> = values
+            .iter()
+            .filter(|it| !it.is_null())
+            .take(SHOWN)
+            .map(plain)
+            .collect();
         let more = match values.len().saturating_sub(SHOWN) {
             0 => String::new(),
             more => format!(" and {more} others"),

@@ -8,6 +8,9 @@ use serde_json::Value;
 use crate::lint::Hit;
 use crate::node::Node;
 
+/// How Rust leaves out a `None`.
+const SKIPPED: &str = "leave it out instead of `null`: `#[serde(default, skip_serializing_if = \"Option::is_none\")]` on that field";
+
 /// Checks that a default is allowed at its path, has no unknown fields, and is valid.
 pub fn check(node: &Node, found: &mut Vec<Hit>) {
     let default = node.get("default");
@@ -50,10 +53,26 @@ pub fn check(node: &Node, found: &mut Vec<Hit>) {
                 path => format!("`{path}`"),
             };
             let text = format!("the default `{shown}` is not valid: {part} {plain}");
-            let help = format!("change the value of `#[serde(default)]`, or the {other}");
-            error(text, &help);
+            if at(default, &path).is_some_and(Value::is_null) {
+                error(text, SKIPPED);
+            } else {
+                let help = format!("change the value of `#[serde(default)]`, or the {other}");
+                error(text, &help);
+            }
         }
     }
+}
+
+/// The value at a path such as `.a[0].b`.
+fn at<'v>(value: &'v Value, path: &str) -> Option<&'v Value> {
+    let mut value = value;
+    for step in path.split(['.', '[']).filter(|step| !step.is_empty()) {
+        value = match step.strip_suffix(']') {
+            Some(index) => value.get(index.parse::<usize>().ok()?)?,
+            None => value.get(step)?,
+        };
+    }
+    Some(value)
 }
 
 fn short(value: &Value) -> String {
@@ -62,5 +81,40 @@ fn short(value: &Value) -> String {
     match text.char_indices().nth(LENGTH) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::node::walk;
+
+    fn found(schema: &Value) -> Vec<String> {
+        let mut found = Vec::new();
+        walk(schema, &mut |node| check(node, &mut found));
+        let shown = |hit: Hit| format!("{}; {}", hit.message, hit.help);
+        found.into_iter().map(shown).collect()
+    }
+
+    #[test]
+    fn a_null_in_a_default_is_reported_with_the_attribute_that_leaves_it_out() {
+        let mode = json!({ "type": "string", "enum": ["Fast", "Slow", null], "nullable": true });
+        let fields = json!({ "type": "object", "properties": { "mode": mode, "size": { "type": "integer" } } });
+        let list = json!({ "type": "array", "items": fields, "default": [{}, { "mode": null }] });
+        let expected = |text: &str, path: &str| {
+            [format!(
+                "the default `{text}` is not valid: `{path}` is not one of `Fast`, `Slow`; {SKIPPED}"
+            )]
+        };
+        assert_eq!(found(&list), expected(r#"[{},{"mode":null}]"#, ".[1].mode"));
+        let mut object = fields.clone();
+        object["default"] = json!({ "mode": null });
+        assert_eq!(found(&object), expected(r#"{"mode":null}"#, ".mode"));
+        object["default"] = json!({ "size": null });
+        assert!(found(&object).concat().ends_with(SKIPPED));
+        object["default"] = json!({});
+        assert_eq!(found(&object), [""; 0]);
     }
 }

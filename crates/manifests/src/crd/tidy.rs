@@ -1,53 +1,59 @@
 //! Cleans a version up for the file: removes what the API server drops or warns about.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
-/// Drops empty lists, which the API server drops too, and integer formats unknown to it. Writes whole limits without a
-/// fraction, as Go does.
+/// Drops empty lists, which the API server drops too. Writes whole limits without a fraction, as Go does.
 pub fn tidy(version: &mut Value) {
     if let Some(version) = version.as_object_mut() {
         version.retain(|_, value| value != &json!([]));
     }
-    if let Some(schema) = version.pointer_mut("/schema/openAPIV3Schema") {
-        limits(schema);
-    }
+    each(&mut version["schema"]["openAPIV3Schema"], &mut |schema| {
+        for key in ["minimum", "maximum", "multipleOf"] {
+            let whole = schema.get(key).and_then(Value::as_f64).and_then(whole);
+            if let Some(whole) = whole {
+                schema[key] = json!(whole);
+            }
+        }
+    });
 }
 
-fn limits(schema: &mut Value) {
+/// Drops integer formats that the API server does not know: it warns about each. The bounds that schemars adds for all but `u32` are
+/// equivalent. Before that, they tell which values the type in Rust has.
+pub fn drop_formats(version: &mut Value) {
+    const FORMATS: [&str; 10] = [
+        "int", "int8", "int16", "int128", "uint", "uint8", "uint16", "uint32", "uint64", "uint128",
+    ];
+    each(&mut version["schema"]["openAPIV3Schema"], &mut |schema| {
+        let format = schema.get("format").and_then(Value::as_str);
+        let is_dropped = format.is_some_and(|format| FORMATS.contains(&format));
+        if is_dropped
+            && schema.get("type") == Some(&json!("integer"))
+            && schema.remove("format") == Some(json!("uint32"))
+        {
+            schema.entry("maximum").or_insert(json!(u32::MAX));
+        }
+    });
+}
+
+/// Edits a schema and all in it. `default`, `enum` and `example` are data, so they are unchanged.
+pub fn each(schema: &mut Value, edit: &mut impl FnMut(&mut Map<String, Value>)) {
     let Some(object) = schema.as_object_mut() else {
         return;
     };
-    // kube-apiserver warns about each: `unrecognized format`. The bounds that schemars adds for all but `u32` are equivalent.
-    let sized = |format: &str| {
-        matches!(
-            format,
-            "int8" | "int16" | "uint" | "uint8" | "uint16" | "uint32" | "uint64"
-        )
-    };
-    if object.get("type") == Some(&json!("integer"))
-        && object
-            .get("format")
-            .and_then(Value::as_str)
-            .is_some_and(sized)
-        && object.remove("format") == Some(json!("uint32"))
-    {
-        object.entry("maximum").or_insert(json!(u32::MAX));
-    }
+    edit(object);
     for (key, value) in object {
-        match (key.as_str(), &mut *value) {
-            ("minimum" | "maximum" | "multipleOf", Value::Number(number)) => {
-                if let Some(whole) = number.as_f64().and_then(whole) {
-                    *value = json!(whole);
+        match (key.as_str(), value) {
+            ("properties" | "patternProperties" | "definitions", Value::Object(children)) => {
+                for child in children.values_mut() {
+                    each(child, edit);
                 }
             }
-            ("properties" | "patternProperties" | "definitions", Value::Object(children)) => {
-                children.values_mut().for_each(limits);
-            }
             ("allOf" | "anyOf" | "oneOf", Value::Array(children)) => {
-                children.iter_mut().for_each(limits);
+                for child in children {
+                    each(child, edit);
+                }
             }
-            ("items" | "additionalProperties" | "not", child) => limits(child),
-            // `default`, `enum`, `example` are data, so they are unchanged.
+            ("items" | "additionalProperties" | "not", child) => each(child, edit),
             _ => {}
         }
     }
