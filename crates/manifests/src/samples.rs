@@ -62,7 +62,8 @@ fn validate(crds: &[Crd], path: &str, text: &str) -> Vec<Problem> {
         .collect()
 }
 
-/// The repaired text, without the checksum, of a sample that was not edited; `None` if it is valid, or if it cannot be repaired.
+/// The repaired text, without the checksum, of a sample that was not edited; `None` if it is valid, or not of a type of the project. With a
+/// warning about what is still wrong with it.
 fn repair(crds: &[Crd], path: &str, text: &str) -> (Option<String>, Vec<Problem>) {
     let found = validate(crds, path, text);
     if found.is_empty() {
@@ -75,19 +76,22 @@ fn repair(crds: &[Crd], path: &str, text: &str) -> (Option<String>, Vec<Problem>
         };
         let version = version(crds, &document.value).ok()??;
         let object = filled(schema(version), &document.value);
-        let body = comment(text) + &yaml::render(&[object]).ok()?;
-        validate(crds, path, &body).is_empty().then_some(body)
+        Some(comment(text) + &yaml::render(&[object]).ok()?)
     };
-    if let Some(body) = repaired() {
-        return (Some(body), Vec::new());
-    }
-    let known = is_ours(crds, text);
-    let text = "kept this unedited sample: kbr found no values that make it valid";
+    let Some(body) = repaired() else {
+        return (None, found);
+    };
+    let left = validate(crds, path, &edited::checksummed(&body));
+    let texts: Vec<_> = left.iter().map(Problem::text).collect();
+    let texts = texts.join("\n");
+    let text = "kbr found no values that make this unedited sample valid";
     let help =
         "write valid values, or give the fields examples: `#[schemars(extend(\"example\" = …))]`";
-    let problem = Problem::new(text).at(path).help(help);
-    let found = found.into_iter().chain(known.then_some(problem));
-    (None, found.collect())
+    let problem = Problem::new(text).at(path).below(&texts).help(help);
+    (
+        Some(body),
+        (!left.is_empty()).then_some(problem).into_iter().collect(),
+    )
 }
 
 /// The comment below the first line, which has the checksum.
@@ -95,13 +99,6 @@ fn comment(text: &str) -> String {
     let lines = text.lines().skip(1);
     let lines = lines.take_while(|line| line.starts_with('#'));
     lines.flat_map(|line| [line, "\n"]).collect()
-}
-
-/// Whether a type of the project defines an object of the file.
-fn is_ours(crds: &[Crd], text: &str) -> bool {
-    let documents = Document::all(text).unwrap_or_default();
-    let known = |document: &Document| matches!(version(crds, &document.value), Ok(Some(_)));
-    documents.iter().any(known)
 }
 
 /// The object with all fields that its schema requires.

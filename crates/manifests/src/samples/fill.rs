@@ -1,5 +1,7 @@
 //! Finds a value that is valid for a schema, for the required fields of a sample.
 
+use std::collections::BTreeSet;
+
 use apiserver_rules::formats::example;
 use apiserver_rules::{Rules, is_embedded, problems, prune, set_defaults};
 use serde_json::{Map, Value, json};
@@ -32,7 +34,8 @@ const TEXTS: [&str; 24] = [
     "ZXhhbXBsZQ==",
 ];
 
-/// Keeps the valid parts of `now` and adds the missing ones. The result may be invalid if no valid value was found.
+/// Keeps the valid parts of `now` and adds the missing ones. Fields without a known valid value are left out, so the result may be
+/// invalid.
 pub fn fill(schema: &Value, now: Option<&Value>) -> Value {
     if let Some(now) = now.filter(|now| is_valid(schema, now)) {
         return now.clone();
@@ -159,14 +162,15 @@ fn object(schema: &Value, now: Option<&Value>) -> Value {
             Value::Null => &schema["additionalProperties"],
             field => field,
         };
-        fields.insert(name.clone(), fill(field, Some(value)));
+        let value = partly(field, Some(value));
+        fields.extend(value.map(|value| (name.clone(), value)));
     }
     let required = schema["required"].as_array().into_iter().flatten();
     for name in required.filter_map(Value::as_str) {
         let field = &schema["properties"][name];
         // The API server fills in defaults.
         if field["default"].is_null() && !fields.contains_key(name) {
-            fields.insert(name.to_owned(), fill(field, None));
+            fields.extend(partly(field, None).map(|value| (name.to_owned(), value)));
         }
     }
     if schema["x-kubernetes-embedded-resource"] == json!(true) {
@@ -188,13 +192,22 @@ fn object(schema: &Value, now: Option<&Value>) -> Value {
     Value::Object(fields)
 }
 
+/// A value of which at most parts are missing.
+fn partly(schema: &Value, now: Option<&Value>) -> Option<Value> {
+    let value = fill(schema, now);
+    let has_parts = value.is_object() || value.is_array();
+    (has_parts || is_valid(schema, &value)).then_some(value)
+}
+
 fn list(schema: &Value, now: Option<&Value>) -> Value {
     let item = &schema["items"];
     let now = now.and_then(Value::as_array).into_iter().flatten();
-    let mut items: Vec<Value> = now.map(|now| fill(item, Some(now))).collect();
+    let mut items: Vec<Value> = now.filter_map(|now| partly(item, Some(now))).collect();
     let least = schema["minItems"].as_u64().unwrap_or(0).min(100);
-    while (items.len() as u64) < least {
-        items.push(fill(item, None));
+    while (items.len() as u64) < least
+        && let Some(next) = partly(item, None)
+    {
+        items.push(next);
     }
     if let Some(most) = schema["maxItems"]
         .as_u64()
@@ -202,7 +215,101 @@ fn list(schema: &Value, now: Option<&Value>) -> Value {
     {
         items.truncate(most);
     }
+    distinguish(schema, &mut items);
     Value::Array(items)
+}
+
+/// Replaces the items of a set, and the keys of items, that occur again.
+fn distinguish(schema: &Value, items: &mut [Value]) {
+    let keys = schema["x-kubernetes-list-map-keys"].as_array();
+    let keys: Vec<&str> = match schema["x-kubernetes-list-type"].as_str() {
+        Some("set") => Vec::new(),
+        Some("map") => keys
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str)
+            .collect(),
+        _ => return,
+    };
+    let item = &schema["items"];
+    let identity = |value: &Value| match &keys[..] {
+        [] => value.to_string(),
+        keys => keys
+            .iter()
+            .map(|key| value[key].to_string() + "\n")
+            .collect(),
+    };
+    let count = items.len();
+    let choices: Vec<Vec<Value>> = match &keys[..] {
+        [] => vec![scalars(item, count)],
+        keys => keys
+            .iter()
+            .map(|key| scalars(&item["properties"][key], count))
+            .collect(),
+    };
+    let all = choices.iter().map(Vec::len).product::<usize>().min(1000);
+    let mut places = 0..all;
+    let mut taken = BTreeSet::new();
+    for value in items {
+        while !taken.insert(identity(value)) {
+            let Some(mut place) = places.next() else {
+                return;
+            };
+            if keys.is_empty() {
+                value.clone_from(&choices[0][place]);
+            }
+            for (key, choices) in keys.iter().zip(&choices) {
+                value[key] = choices[place % choices.len()].clone();
+                place /= choices.len();
+            }
+        }
+    }
+}
+
+/// Up to `count` different scalars that are valid.
+fn scalars(schema: &Value, count: usize) -> Vec<Value> {
+    let listed = schema["enum"].as_array().into_iter().flatten().cloned();
+    let first = fill(schema, None);
+    let more = |form: usize| {
+        let first = &first;
+        (2..=2 * count).filter_map(move |n| match first {
+            Value::Number(number) => {
+                let step = schema["multipleOf"].as_f64().unwrap_or(1.0);
+                #[allow(clippy::cast_precision_loss, reason = "there are few items")]
+                let distance = (n - 1) as f64 * step * [1.0, -1.0, 0.0][form];
+                Some(whole(number.as_f64()? + distance))
+            }
+            Value::String(text) => {
+                let kept = text.chars().count().saturating_sub(n.to_string().len());
+                let cut: String = text.chars().take(kept).collect();
+                Some(json!(
+                    [
+                        format!("{text}-{n}"),
+                        format!("{text}{n}"),
+                        format!("{cut}{n}")
+                    ][form]
+                ))
+            }
+            Value::Bool(value) => Some(json!(!value)),
+            _ => None,
+        })
+    };
+    let more = (0..3).flat_map(more);
+    let texts = TEXTS
+        .map(Value::from)
+        .into_iter()
+        .filter(|_| first.is_string());
+    let all = std::iter::once(first.clone())
+        .chain(listed)
+        .chain(more)
+        .chain(texts);
+    let mut found: Vec<Value> = Vec::new();
+    for value in all {
+        if found.len() < count && !found.contains(&value) && is_valid(schema, &value) {
+            found.push(value);
+        }
+    }
+    found
 }
 
 /// A number within the bounds, 1 if possible; `None` if the schema is not for numbers.

@@ -111,3 +111,59 @@ fn valid_values_are_kept_and_invalid_ones_replaced() {
         json!({ "a": "mine", "b": 1, "c": "e" })
     );
 }
+
+#[test]
+fn items_of_sets_and_keys_of_items_are_different() {
+    let set = |items: Value| json!({ "type": "array", "minItems": 3, "x-kubernetes-list-type": "set", "items": items });
+    let letters = json!({ "type": "string", "enum": ["A", "B", "C", "D"] });
+    check(&set(letters), &json!(["A", "B", "C"]));
+    check(
+        &set(json!({ "type": "string" })),
+        &json!(["example", "example-2", "example-3"]),
+    );
+    check(
+        &set(json!({ "type": "string", "maxLength": 7 })),
+        &json!(["example", "exampl2", "exampl3"]),
+    );
+    check(
+        &set(json!({ "type": "string", "format": "ipv4" })),
+        &json!(["10.0.0.1", "10.0.0.12", "10.0.0.13"]),
+    );
+    check(
+        &set(json!({ "type": "integer", "maximum": 1 })),
+        &json!([1, 0, -1]),
+    );
+    check(
+        &set(json!({ "type": "integer", "minimum": 10, "multipleOf": 5 })),
+        &json!([10, 15, 20]),
+    );
+    let mut keyed = set(
+        json!({ "type": "object", "required": ["name", "protocol"], "properties": {
+        "name": { "type": "string", "enum": ["a", "b"] }, "protocol": { "type": "string", "enum": ["TCP", "UDP"] },
+    } }),
+    );
+    keyed["x-kubernetes-list-type"] = json!("map");
+    keyed["x-kubernetes-list-map-keys"] = json!(["name", "protocol"]);
+    let items = [("a", "TCP"), ("b", "TCP"), ("a", "UDP")];
+    let items = items.map(|(name, protocol)| json!({ "name": name, "protocol": protocol }));
+    check(&keyed, &json!(items));
+    let twice = json!(["A", "B", "B"]);
+    let letters = set(json!({ "type": "string", "enum": ["A", "B", "C"] }));
+    assert_eq!(fill(&letters, Some(&twice)), json!(["A", "B", "C"]));
+    // There are not as many.
+    let few = set(json!({ "type": "boolean" }));
+    assert_eq!(fill(&few, None), json!([false, true, false]));
+}
+
+#[test]
+fn a_field_without_a_known_value_is_left_out_and_all_others_are_filled() {
+    let arn = json!({ "type": "string", "pattern": "^arn:aws:iam::\\d{12}:role/[\\w+=,.@-]+$" });
+    let inner = json!({ "type": "object", "required": ["arn", "name"], "properties": { "arn": arn, "name": { "type": "string" } } });
+    let list = |items: &Value| json!({ "type": "array", "minItems": 1, "items": items });
+    let schema = json!({ "type": "object", "required": ["a", "arn", "arns", "inner", "list"], "properties": {
+        "a": { "type": "string" }, "arn": arn, "arns": list(&arn), "inner": inner, "list": list(&inner),
+    } });
+    let name = json!({ "name": "example" });
+    let expected = json!({ "a": "example", "arns": [], "inner": name, "list": [name] });
+    assert_eq!(fill(&schema, None), expected);
+}
