@@ -26,14 +26,14 @@ fn again<K: Serialize + DeserializeOwned>(object: &str) -> Result<Value, String>
 /// Kinds of which each has one field, `value`.
 macro_rules! kinds {
     ($list:ident: $($module:ident $object:ident $kind:literal { $(#[$attribute:meta])* $type:ty })*) => {
-        $(pub mod $module {
+        $(#[allow(dead_code, reason = "some fields are read or written by serde alone")]
+        pub mod $module {
             use super::*;
 
             #[derive(CustomResource, KubeSchema, Serialize, Deserialize, Clone, Debug)]
             #[kube(group = "fixtures.example.com", version = "v1", kind = $kind, namespaced)]
             pub struct Spec {
                 $(#[$attribute])*
-                #[allow(dead_code, reason = "some are read or written by serde alone")]
                 pub value: $type,
             }
         })*

@@ -186,6 +186,10 @@ impl<'a> Schema<'a> {
             let schema = self.at(&place);
             let values = values(schema);
             let objects = values.into_iter().filter_map(|value| {
+                // A kind of kube always has its spec.
+                if value.is_null() && place.0.len() == 1 {
+                    return None;
+                }
                 let mut object = around.clone();
                 let is_list = value.as_array().is_some_and(|items| items.len() > 2);
                 place.set(&mut object, value);

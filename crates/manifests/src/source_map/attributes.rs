@@ -163,13 +163,16 @@ fn expected_keywords(meta: &Meta) -> Option<(String, Vec<String>)> {
     Some((format!("{word}(…)"), keywords.collect()))
 }
 
-/// The keys of `extend("a" = 1, "b" = 2)`.
+/// The keys of `extend("a" = 1, "b" = 2)`. `"c" = null` removes a keyword.
 fn extended(tokens: &TokenStream) -> Vec<ExpectedKeyword> {
     let mut found = Vec::new();
     let mut before: Option<String> = None;
-    for token in tokens.clone() {
+    let mut tokens = tokens.clone().into_iter().peekable();
+    while let Some(token) = tokens.next() {
+        let is_null = matches!(tokens.peek(), Some(TokenTree::Ident(word)) if word == "null" || word == "None");
         if let TokenTree::Punct(sign) = &token
             && sign.as_char() == '='
+            && !is_null
             && let Some(key) = &before
         {
             let keywords = match key.as_str() {
