@@ -25,7 +25,10 @@ pub fn check(node: &Node, found: &mut Vec<Hit>) {
 
 /// Only how often a pattern repeats something is not a matter of syntax.
 fn help(reason: &str) -> &'static str {
-    if reason.starts_with("repeats") {
+    if ["repeats", "not a valid count"]
+        .iter()
+        .any(|text| reason.contains(text))
+    {
         "repeat it less often, with `#[schemars(length(max = …))]` for the length of the whole string"
     } else {
         "use Go's syntax (RE2), or write a rule: `#[x_kube(validation = …)]`"
