@@ -229,3 +229,22 @@ fn a_role_of_another_name_is_permitted_and_one_of_another_namespace_is_left_out_
         "{files}"
     );
 }
+
+#[test]
+fn what_is_not_generated_yet_is_named_with_the_command_that_generates_it() {
+    let project = support::example("guestbook");
+    std::fs::remove_dir_all(project.path().join("config/crd/bases")).unwrap();
+    let output = bundle(project.path(), &[]);
+    let printed = support::stderr(&output, project.path());
+    assert!(!output.status.success());
+    let (first, rest) = printed.split_once('\n').unwrap();
+    assert_eq!(
+        first,
+        "error: `kubectl kustomize config/default` fails; nothing was written"
+    );
+    assert!(
+        rest.contains("bases/webapp.my.domain_guestbooks.yaml"),
+        "{rest}"
+    );
+    assert!(rest.contains("help: run `kbr manifests` first"), "{rest}");
+}

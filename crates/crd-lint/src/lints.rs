@@ -273,6 +273,15 @@ mod tests {
         cases.field("format", json!({ "type": "string", "format": "semver" }));
         let typed = json!({ "type": "string", "anyOf": [{ "type": "string" }] });
         cases.field("restriction", typed);
+        let variant = |name: &str| json!({ "type": "object", "required": [name], "properties": { name: text } });
+        let of = |a, b| json!({ "type": "object", "oneOf": [variant(a), variant(b)] });
+        let two = json!({ "type": "object", "allOf": [of("a", "b"), of("c", "d")] });
+        let found = cases.check("restriction", SPEC, "it", two);
+        let text = "a struct can flatten one enum, and this one flattens 2";
+        assert_eq!(
+            found.iter().map(|it| &*it.message).collect::<Vec<_>>(),
+            [text]
+        );
         cases.field("default", json!({ "type": "integer", "default": "3" }));
         let patterned = json!({ "type": "string", "pattern": "(?!a)" });
         cases.field("pattern", patterned);

@@ -17,6 +17,7 @@ use super::control_plane::ControlPlane;
 use super::start::{self, Cluster};
 use super::supervision::Supervision;
 use super::{Progress, crds, exec, installed, logs, progress, relay};
+use kbr_host::lines::shell;
 use kbr_host::signals::{self, Stop};
 
 /// The command, and how to start its control plane.
@@ -94,7 +95,7 @@ fn definitions(folders: &[PathBuf]) -> anyhow::Result<Vec<serde_json::Value>> {
 }
 
 fn report_audit(log: &Path) {
-    let log = log.display();
+    let log = shell(&log.display().to_string());
     let next = format!("`kbr manifests --check-permissions {log}`");
     progress("logged", &format!("all requests; next: {next}"));
 }

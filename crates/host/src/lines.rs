@@ -84,6 +84,15 @@ fn escaped(text: &str, is_escaped: impl Fn(char) -> bool) -> Cow<'_, str> {
     escaped.into()
 }
 
+/// A text as one word of a command to type: in quotes if a shell would read it otherwise.
+pub fn shell(text: &str) -> String {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./=:@%+,".contains(&byte);
+    if !text.is_empty() && text.bytes().all(is_plain) {
+        return text.to_owned();
+    }
+    format!("'{}'", text.replace('\'', r#"'"'"'"#))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -112,5 +121,18 @@ mod tests {
         lines.add("  edit a\nhelp: b");
         lines += &["c", "d\n"].into_iter().collect();
         assert_eq!(lines.to_string(), "next:\n  edit a\\nhelp: b\nc\nd\\n\n");
+    }
+
+    #[test]
+    fn a_word_of_a_command_is_quoted_if_a_shell_would_divide_or_expand_it() {
+        for (text, quoted) in [
+            ("../audit.log", "../audit.log"),
+            ("au dit.log", "'au dit.log'"),
+            ("it's", r#"'it'"'"'s'"#),
+            ("$HOME", "'$HOME'"),
+            ("", "''"),
+        ] {
+            assert_eq!(shell(text), quoted);
+        }
     }
 }

@@ -12,7 +12,10 @@ crate::fixtures!(
     MixedEnum,
     OptionalTaggedEnum,
     NumericEnum,
-    TupleVariant
+    TupleVariant,
+    UntaggedFields,
+    UntaggedTypes,
+    TwoFlattened
 );
 
 #[derive(CustomResource, JsonSchema, Serialize, Deserialize, Clone, Debug)]
@@ -169,4 +172,88 @@ pub struct TupleVariantSpec {
 pub enum Shape {
     Circle(i32),
     Box(i32, i32),
+}
+
+#[derive(CustomResource, JsonSchema, Serialize, Deserialize, Clone, Debug)]
+#[kube(
+    group = "lint.example.com",
+    version = "v1",
+    kind = "UntaggedFields",
+    plural = "untaggedfieldss",
+    namespaced
+)]
+pub struct UntaggedFieldsSpec {
+    pub origin: Origin,
+}
+
+#[derive(JsonSchema, Serialize, Deserialize, Clone, Debug)]
+#[serde(untagged)]
+pub enum Origin {
+    Git {
+        /// The URL of git.
+        url: String,
+        branch: String,
+    },
+    Http {
+        /// The URL of a file.
+        url: String,
+        branch: String,
+    },
+}
+
+#[derive(CustomResource, JsonSchema, Serialize, Deserialize, Clone, Debug)]
+#[kube(
+    group = "lint.example.com",
+    version = "v1",
+    kind = "UntaggedTypes",
+    plural = "untaggedtypess",
+    namespaced
+)]
+pub struct UntaggedTypesSpec {
+    pub tools: Vec<Tool>,
+}
+
+#[derive(JsonSchema, Serialize, Deserialize, Clone, Debug)]
+#[serde(untagged)]
+pub enum Tool {
+    Saw(Saw),
+    Hammer(Hammer),
+}
+
+#[derive(JsonSchema, Serialize, Deserialize, Clone, Debug)]
+pub struct Saw {
+    pub weight: i32,
+    pub teeth: i32,
+}
+
+#[derive(JsonSchema, Serialize, Deserialize, Clone, Debug)]
+pub struct Hammer {
+    pub weight: i64,
+}
+
+#[derive(CustomResource, JsonSchema, Serialize, Deserialize, Clone, Debug)]
+#[kube(
+    group = "lint.example.com",
+    version = "v1",
+    kind = "TwoFlattened",
+    plural = "twoflatteneds",
+    namespaced
+)]
+pub struct TwoFlattenedSpec {
+    #[serde(flatten)]
+    pub engine: Drive,
+    #[serde(flatten)]
+    pub cargo: Cargo,
+}
+
+#[derive(JsonSchema, Serialize, Deserialize, Clone, Debug)]
+pub enum Drive {
+    Sail { area: i32 },
+    Screw { blades: i32 },
+}
+
+#[derive(JsonSchema, Serialize, Deserialize, Clone, Debug)]
+pub enum Cargo {
+    Grain { tons: i32 },
+    Oil { barrels: i32 },
 }

@@ -263,8 +263,8 @@ fn definitions(
             let text = kbr_host::diagnostic::text(&error);
             let (first, rest) = text.split_once('\n').unwrap_or((&text, ""));
             problems.push(Problem::new(first).below(rest));
-            if error.is::<packages::Failed>() {
-                problems.extend(lint::panics(map));
+            if let Some(failed) = error.downcast_ref::<packages::Failed>() {
+                problems.extend(map.causes(&failed.printed));
             }
             (Vec::new(), None)
         }

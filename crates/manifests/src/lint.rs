@@ -9,7 +9,7 @@ use super::allow::{self, Allow, SERDE};
 use super::crd::Crd;
 use super::original::Original;
 use super::problem::{self, Problem};
-use super::source_map::{Located, RustType, SourceMap};
+use super::source_map::{Located, SourceMap};
 
 /// The errors and warnings about a kind.
 pub fn check(
@@ -99,16 +99,6 @@ fn helps(finding: &Finding) -> Vec<String> {
         "size" => vec!["`make install` and `make deploy` do that; to make it smaller, set `max_description_length = 0` under `[manifests]` in PROJECT".to_owned()],
         _ => finding.helps.clone(),
     }
-}
-
-/// Possible causes for a failure of the generator.
-pub fn panics(map: &SourceMap) -> Vec<Problem> {
-    let problem = |known: &RustType| {
-        let (why, help) = known.panics.clone()?;
-        let text = format!("possible cause: {why}");
-        Some(Problem::new(text).at(&known.span.shown()).help(help))
-    };
-    map.panicking().filter_map(problem).collect()
 }
 
 #[cfg(test)]

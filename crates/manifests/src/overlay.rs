@@ -10,6 +10,13 @@ use serde_json::Value;
 /// The overlay that `make deploy` deploys.
 pub const OVERLAY: &str = "config/default";
 
+/// How the paths of generated files begin.
+const GENERATED: [&str; 3] = [
+    "config/crd/bases/",
+    "config/rbac/role.yaml",
+    "config/webhook/manifests.yaml",
+];
+
 /// Whether the project at `root` has a kustomization in `folder`.
 pub fn exists(root: &Path, folder: &str) -> bool {
     root.join(folder).join("kustomization.yaml").is_file()
@@ -21,11 +28,15 @@ pub fn render(mut kubectl: Command, root: &Path, folder: &str) -> anyhow::Result
     let rendered = rendered.context("cannot run kubectl")?;
     if !rendered.status.success() {
         let text = [rendered.stdout, rendered.stderr].concat();
-        return Err(
-            Diagnostic::new(format_args!("`kubectl kustomize {folder}` fails:"))
-                .details(String::from_utf8_lossy(&text))
-                .into(),
-        );
+        let text = String::from_utf8_lossy(&text);
+        let error = Diagnostic::new(format_args!("`kubectl kustomize {folder}` fails"));
+        let is_generated = GENERATED.iter().any(|path| text.contains(path));
+        let error = if is_generated && text.contains("no such file") {
+            error.help("run `kbr manifests` first, which writes that file")
+        } else {
+            error
+        };
+        return Err(error.details(text).into());
     }
     let objects = kbr_host::yaml::documents(&String::from_utf8_lossy(&rendered.stdout));
     objects.with_context(|| format!("`{folder}` does not render YAML"))

@@ -60,11 +60,15 @@ pub fn packages(root: &Path) -> anyhow::Result<Vec<Package>> {
 
 /// The generator was built, but failed when it ran: the derive macro panics for some type.
 #[derive(Debug)]
-pub struct Failed(String);
+pub struct Failed {
+    text: String,
+    /// What it printed.
+    pub printed: String,
+}
 
 impl std::fmt::Display for Failed {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(&self.text)
     }
 }
 
@@ -122,9 +126,12 @@ pub fn crds(root: &Path, generator: &Path) -> anyhow::Result<Vec<Value>> {
     let shown = generator.display();
     let mut command = Command::new(generator);
     command.current_dir(root).stdin(Stdio::null());
-    let output = run::run(&mut command).with_context(|| format!("cannot run `{shown}`"))?;
+    let output =
+        run::run_and_listen(&mut command).with_context(|| format!("cannot run `{shown}`"))?;
     if !output.status.success() {
-        return Err(Failed(format!("`{shown}` failed ({})", output.status)).into());
+        let text = format!("`{shown}` failed ({})", output.status);
+        let printed = String::from_utf8_lossy(&output.stderr).into_owned();
+        return Err(Failed { text, printed }.into());
     }
     serde_json::from_slice(&output.stdout)
         .with_context(|| format!("`{shown}` did not print a JSON array of CRDs"))

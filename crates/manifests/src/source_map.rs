@@ -1,6 +1,7 @@
 //! Locates the fields of kinds in the sources, as far as possible without a compiler.
 
 mod attributes;
+mod causes;
 mod read;
 mod rust;
 
@@ -9,8 +10,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::markers::Marker;
 use super::problem::Problem;
 use kbr_scaffold::rust::Source;
+pub use rust::ExpectedKeyword;
 use rust::Field;
-pub use rust::{ExpectedKeyword, RustType, Span};
+use rust::{RustType, Span};
 
 /// The types in the sources by name, and the findings that comments allow.
 #[derive(Debug, Default)]
@@ -153,14 +155,6 @@ impl SourceMap {
             .iter()
             .filter_map(|span| self.allowed.get(*span));
         here.any(|names| names.contains(name))
-    }
-
-    /// Types that cannot become a CRD: possible causes if the generator fails.
-    pub fn panicking(&self) -> impl Iterator<Item = &RustType> {
-        self.types
-            .values()
-            .flatten()
-            .filter(|known| known.panics.is_some())
     }
 }
 

@@ -17,22 +17,32 @@ use rustix::process::{Pid, Signal};
 /// # Errors
 /// The command cannot be started.
 pub fn run(command: &mut Command) -> io::Result<Output> {
-    let stop = output::redirected();
-    let relayed = stop.is_some() || !output::is_terminal();
+    let relayed = output::redirected().is_some() || !output::is_terminal();
     let stderr = if relayed {
         Stdio::piped()
     } else {
         Stdio::inherit()
     };
+    finish(command, stderr)
+}
+
+/// The same, and returns the messages, too.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_and_listen(command: &mut Command) -> io::Result<Output> {
+    finish(command, Stdio::piped())
+}
+
+fn finish(command: &mut Command, stderr: Stdio) -> io::Result<Output> {
+    let stop = output::redirected();
     if stop.is_some() {
         command.process_group(0);
     }
     let mut child = command.stdout(Stdio::piped()).stderr(stderr).spawn()?;
     let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
     thread::scope(|scope| {
-        if let Some(stderr) = stderr {
-            scope.spawn(|| relay(stderr));
-        }
+        let stderr = scope.spawn(|| stderr.map(relay).unwrap_or_default());
         let stdout = scope.spawn(|| read(stdout));
         let status = match stop {
             Some(stop) => wait(&mut child, &stop)?,
@@ -41,7 +51,7 @@ pub fn run(command: &mut Command) -> io::Result<Output> {
         Ok(Output {
             status,
             stdout: stdout.join().unwrap_or_default(),
-            stderr: Vec::new(),
+            stderr: stderr.join().unwrap_or_default(),
         })
     })
 }
@@ -71,17 +81,17 @@ fn read(from: Option<impl Read>) -> Vec<u8> {
     all
 }
 
-/// Copies `from` to standard error, line by line.
-fn relay(from: impl Read) {
+/// Copies `from` to standard error, line by line, and returns it.
+fn relay(from: impl Read) -> Vec<u8> {
     let mut from = BufReader::new(from);
-    let mut line = Vec::new();
+    let mut all = Vec::new();
     loop {
-        line.clear();
-        match from.read_until(b'\n', &mut line) {
-            Ok(0) => return,
-            Ok(_) => output::of_program(&line),
+        let begin = all.len();
+        match from.read_until(b'\n', &mut all) {
+            Ok(0) => return all,
+            Ok(_) => output::of_program(&all[begin..]),
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            Err(_) => return,
+            Err(_) => return all,
         }
     }
 }

@@ -200,9 +200,9 @@ fn dependency(external: &External, missing: Option<&str>, project: &Project) -> 
 fn unknown(named: Named, project: &Project) -> anyhow::Error {
     let Named {
         group,
+        domain,
         version,
         kind,
-        ..
     } = named;
     let own = |api: &Resource| {
         let near = strsim::damerau_levenshtein(&api.kind_lower(), &kind.to_lowercase()) <= 2;
@@ -219,8 +219,13 @@ fn unknown(named: Named, project: &Project) -> anyhow::Error {
     let may_be_new = kubernetes.is_empty();
     near.extend(kubernetes);
     let group = if group.is_empty() { "core" } else { group };
+    let is_word = !group.contains('.') && !kubernetes::kinds().any(|it| it.is_of_group(group));
+    let whole = match domain.unwrap_or(&project.head.domain) {
+        domain if is_word => groups(group, domain).1,
+        _ => group.to_owned(),
+    };
     let mut error = Diagnostic::new(format_args!(
-        "no kind `{kind}` found in `{group}/{version}`, neither in this project nor in Kubernetes {}",
+        "no kind `{kind}` found in `{whole}/{version}`, neither in this project nor in Kubernetes {}",
         kubernetes::TYPES
     ));
     for flags in near {

@@ -26,7 +26,17 @@ const MANUAL: &str =
 
 /// Checks that restrictions only restrict.
 pub fn check(node: &Node, found: &mut Vec<Hit>) {
+    let parts = node.get("allOf").as_array().into_iter().flatten();
+    let flattened = parts.filter(|part| is_enum(part)).count();
+    if flattened > 1 {
+        let text = format!("a struct can flatten one enum, and this one flattens {flattened}");
+        let help = "remove `#[serde(flatten)]` from all but one of them, so that they are fields";
+        found.push(Hit::new(&node.path, text, help));
+    }
     for (name, inner) in restrictions(node.schema) {
+        if flattened > 1 && name.starts_with("allOf") && is_enum(inner) {
+            continue;
+        }
         let integer_or_string = json!([{ "type": "integer" }, { "type": "string" }]);
         let whole = name.starts_with("anyOf") && node.get("anyOf") == &integer_or_string;
         let first = name == "allOf[0]" && inner["anyOf"] == integer_or_string;
@@ -34,6 +44,11 @@ pub fn check(node: &Node, found: &mut Vec<Hit>) {
             restriction(node, &name, inner, Some(node.schema), first, found);
         }
     }
+}
+
+/// Whether a part of `allOf` is the schema of a Rust enum with data, which schemars has put there by `#[serde(flatten)]`.
+fn is_enum(part: &Value) -> bool {
+    part["type"] == "object" && (part["oneOf"].is_array() || part["anyOf"].is_array())
 }
 
 /// The restrictions of a schema: `anyOf[0]`, `not`.

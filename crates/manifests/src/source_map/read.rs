@@ -6,7 +6,7 @@ use syn::spanned::Spanned;
 use syn::{Attribute, Fields, GenericArgument, Item, PathArguments};
 
 use super::attributes::{cased, expected, metas, rename_all, text};
-use super::rust::{Field, RustType, Span};
+use super::rust::{Field, Panic, RustType, Span};
 use kbr_scaffold::rust::Source;
 use kbr_scaffold::rust::derived;
 use kbr_scaffold::rust::parse::{Unread, parse};
@@ -59,6 +59,9 @@ fn known(
         kind: derived::kind(attributes),
         fields,
         panics: None,
+        untagged: metas(attributes, "serde")
+            .iter()
+            .any(|meta| meta.path().is_ident("untagged")),
     }
 }
 
@@ -67,8 +70,7 @@ fn enumeration(file: &str, item: &syn::ItemEnum, found: &mut Vec<(String, RustTy
     let case = rename_all(&item.attrs);
     let mut variants = Vec::new();
     for variant in &item.variants {
-        let name = text(&variant.attrs, "rename")
-            .unwrap_or_else(|| cased(&variant.ident.to_string(), case.as_deref(), true));
+        let name = variant_name(variant, case.as_deref());
         let target = match &variant.fields {
             Fields::Unnamed(fields) => fields.unnamed.first().and_then(|field| target(&field.ty)),
             Fields::Named(_) => {
@@ -88,38 +90,54 @@ fn enumeration(file: &str, item: &syn::ItemEnum, found: &mut Vec<(String, RustTy
             name,
             target,
             flatten: false,
+            text: String::new(),
             expected: Vec::new(),
         });
     }
     let mixed = !variants.is_empty() && variants.len() < item.variants.len();
     let mut read = known(file, item, &item.ident, &item.attrs, variants);
-    read.panics = panics(item, mixed);
+    read.panics = panics(item, mixed && !read.untagged);
     found.push((item.ident.to_string(), read));
 }
 
+fn variant_name(variant: &syn::Variant, case: Option<&str>) -> String {
+    let name = text(&variant.attrs, "rename");
+    name.unwrap_or_else(|| cased(&variant.ident.to_string(), case, true))
+}
+
 /// Why kube cannot make a CRD from an enum: its variants would need different schemas for one field.
-fn panics(item: &syn::ItemEnum, mixed: bool) -> Option<(String, &'static str)> {
+fn panics(item: &syn::ItemEnum, mixed: bool) -> Option<Panic> {
     let name = &item.ident;
+    let case = rename_all(&item.attrs);
+    let variants = item
+        .variants
+        .iter()
+        .map(|it| variant_name(it, case.as_deref()));
+    let variants = variants.collect();
     if let Some(tag) = text(&item.attrs, "tag") {
         let why = format!(
             "enum `{name}` has `#[serde(tag = \"{tag}\")]`, so the field `{tag}` would have a schema for each variant"
         );
-        return Some((
+        return Some(Panic {
+            field: Some(tag),
+            variants,
             why,
-            "remove `tag`, so that each variant is a field (`start: { at: … }`), or use a struct with an enum of unit variants and optional fields",
-        ));
+            help: "remove `tag`, so that each variant is a field (`start: { at: … }`), or use a struct with an enum of unit variants and optional fields",
+        });
     }
-    if mixed
-        && !metas(&item.attrs, "serde")
-            .iter()
-            .any(|meta| meta.path().is_ident("untagged"))
-    {
-        let why = format!(
-            "enum `{name}` mixes variants with fields, which are maps, and without, which are strings"
-        );
-        return Some((why, "write variants without fields as `Off {}`"));
-    }
-    None
+    mixed.then(|| Panic {
+        field: None,
+        variants,
+        why: format!("enum `{name}` mixes variants with fields, which are maps, and without, which are strings"),
+        help: "write variants without fields as `Off {}`",
+    })
+}
+
+/// The text of an item, without how it is broken into lines.
+fn words(item: &impl Spanned) -> String {
+    let text = item.span().source_text().unwrap_or_default();
+    let words: Vec<&str> = text.split_whitespace().collect();
+    words.join(" ")
 }
 
 fn fields(file: &str, all: &Fields, case: Option<&str>) -> Vec<Field> {
@@ -142,6 +160,7 @@ fn fields(file: &str, all: &Fields, case: Option<&str>) -> Vec<Field> {
             name: text(&field.attrs, "rename").unwrap_or_else(|| cased(plain, case, false)),
             target: target(&field.ty),
             flatten: is("flatten"),
+            text: words(field),
             expected: if is("with") || is("schema_with") {
                 Vec::new()
             } else {

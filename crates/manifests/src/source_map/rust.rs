@@ -16,8 +16,23 @@ pub struct RustType {
     pub fields: Vec<Field>,
     /// The fields that are not flattened, by name.
     pub by_name: BTreeMap<String, usize>,
-    /// Why deriving a CRD from it panics, and what to write instead.
-    pub panics: Option<(String, &'static str)>,
+    /// Why deriving a CRD from it panics, as far as the type itself shows it.
+    pub panics: Option<Panic>,
+    /// Whether it is an enum whose variants have no name in YAML.
+    pub untagged: bool,
+}
+
+/// Why the generator panics.
+#[derive(Clone, Debug)]
+pub struct Panic {
+    /// The field that would have several schemas; `None` if a whole value would have several types.
+    pub field: Option<String>,
+    /// The variants of which the panic names one; empty if it may name none.
+    pub variants: Vec<String>,
+    /// The reason.
+    pub why: String,
+    /// What to write instead.
+    pub help: &'static str,
 }
 
 /// A field, or a variant with fields.
@@ -30,6 +45,8 @@ pub struct Field {
     /// The type of its innermost values.
     pub target: Option<String>,
     pub flatten: bool,
+    /// Its text in Rust with attributes and comments, by which two are compared.
+    pub text: String,
     /// Attributes that must leave a keyword in the schema.
     pub expected: Vec<ExpectedKeyword>,
 }

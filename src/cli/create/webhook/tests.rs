@@ -184,7 +184,7 @@ fn an_unknown_kind_is_rejected() {
     let project = Try::new(&["v1"]);
     project.rejects(
         "--group crew --version v2 --kind Captain --defaulting",
-        "no kind `Captain` found in `crew/v2`",
+        "no kind `Captain` found in `crew.example.com/v2`",
         "did you mean `--group crew --version v1 --kind Captain`?",
     );
 }
