@@ -44,6 +44,17 @@ impl Crd {
         format!("{}_{}.yaml", self.group, self.plural)
     }
 
+    /// Restores the descriptions of fields from their comments.
+    pub fn restore_descriptions(&mut self, map: &SourceMap) {
+        let kind = self.kind.clone();
+        for version in self.versions_mut() {
+            let name = name(version).to_owned();
+            let schema = &mut version["schema"]["openAPIV3Schema"];
+            let lost = |path: &str, it: &str| map.lost_comment((&kind, &name), path, it);
+            descriptions::restore(schema, "", &lost);
+        }
+    }
+
     /// Truncates the descriptions of all versions.
     pub fn truncate_descriptions(&mut self, most: usize) {
         for version in self.versions_mut() {

@@ -1,4 +1,4 @@
-//! Truncates field descriptions like controller-gen's `maxDescLen`.
+//! The descriptions of fields: truncated like by controller-gen's `maxDescLen`, and those that are lost.
 
 use serde_json::Value;
 
@@ -16,6 +16,30 @@ pub fn truncate(schema: &mut Value, most: usize) {
             *text = short;
         }
     });
+}
+
+/// Gives each field the description that `lost` returns for its path and description, if any: kube drops the comment of an
+/// `Option<Enum>` whose variants have comments.
+pub fn restore<'d>(schema: &mut Value, path: &str, lost: &impl Fn(&str, &str) -> Option<&'d str>) {
+    let Some(object) = schema.as_object_mut() else {
+        return;
+    };
+    let description = object.get("description").and_then(Value::as_str);
+    if let Some(comment) = description.and_then(|it| lost(path, it)) {
+        object.insert("description".to_owned(), comment.into());
+    }
+    for (key, value) in object {
+        match (key.as_str(), value) {
+            ("properties", Value::Object(fields)) => {
+                for (name, field) in fields {
+                    restore(field, &format!("{path}.{name}"), lost);
+                }
+            }
+            ("items", child) => restore(child, &format!("{path}[]"), lost),
+            ("additionalProperties", child) => restore(child, &format!("{path}[*]"), lost),
+            _ => {}
+        }
+    }
 }
 
 /// `text` up to the last full sentence that fits, otherwise the last full word; `None` if `text` is short enough.
@@ -38,6 +62,8 @@ fn shorter(text: &str, most: usize) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::source_map::SourceMap;
+    use kbr_scaffold::rust::Source;
     use serde_json::json;
 
     #[test]
@@ -59,6 +85,29 @@ mod tests {
         check(".dotfile is hidden", 10, Some(".dotfile..."));
         check("één", 1, Some("..."));
         check("三。四", 7, Some("三。"));
+    }
+
+    #[test]
+    fn a_field_gets_its_own_comment_back_unless_it_has_none() {
+        let source = "/// K.\n#[kube(version = \"v1\", kind = \"A\")]\nstruct ASpec {\n    /// Field a.\n    ///\n    /// More.\n    a: Option<Mode>,\n    b: Option<Mode>,\n    #[schemars(description = \"Field c.\")]\n    c: Vec<Inner>,\n}\n/// Type.\nenum Mode { Fast }\nstruct Inner {\n    /** Field d. */\n    d: Option<Mode>,\n}\n";
+        let map = SourceMap::new(&[Source::new("a.rs", source)], &[]);
+        let text = |text: &str| json!({ "description": text });
+        let schema = |a: &str, d: &str| {
+            let items = json!({ "description": "Type.", "properties": { "d": text(d) } });
+            let c = json!({ "description": "Field c.", "items": items });
+            let spec = json!({ "description": "K.", "properties": { "a": text(a), "b": text("Type."), "c": c } });
+            json!({ "properties": { "spec": spec } })
+        };
+        let mut lossy = schema("Type.", "Type.");
+        restore(&mut lossy, "", &|path, it| {
+            map.lost_comment(("A", "v1"), path, it)
+        });
+        assert_eq!(lossy, schema("Field a.\n\nMore.", "Field d."));
+        let mut other = schema("Of schemars.", "Field d.");
+        restore(&mut other, "", &|path, it| {
+            map.lost_comment(("A", "v1"), path, it)
+        });
+        assert_eq!(other, schema("Of schemars.", "Field d."));
     }
 
     #[test]

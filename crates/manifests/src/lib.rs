@@ -157,6 +157,9 @@ pub fn generate(root: &Path, options: Options<'_>) -> anyhow::Result<Generated> 
         Some(generator) => definitions(root, generator, options, map, &mut findings.problems),
         None => (Vec::new(), None),
     };
+    for crd in &mut crds {
+        crd.restore_descriptions(map);
+    }
     let most = options.max_description_length;
     if let Some(most) = most.or(project.manifests.max_description_length) {
         for crd in &mut crds {

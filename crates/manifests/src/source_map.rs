@@ -121,6 +121,19 @@ impl SourceMap {
         located
     }
 
+    /// The comment of the field at a path, if its `description` is that of its type instead.
+    pub fn lost_comment(
+        &self,
+        (kind, version): (&str, &str),
+        path: &str,
+        description: &str,
+    ) -> Option<&str> {
+        let field = self.locate(kind, version, path).field?;
+        let known = self.named(field.target.as_deref()?, &field.span.file)?;
+        let is_lost = !field.doc.is_empty() && known.doc == description;
+        is_lost.then_some(&field.doc)
+    }
+
     /// A field of a type or of those that it flattens, each of which is looked at once: they may contain each other.
     fn field<'a>(
         &'a self,

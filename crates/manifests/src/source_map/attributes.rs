@@ -41,6 +41,24 @@ pub fn text(attributes: &[Attribute], name: &str) -> Option<String> {
         })
 }
 
+/// The description that schemars makes of `#[schemars(description = "…")]` or of a comment, without its title.
+pub fn doc(attributes: &[Attribute]) -> String {
+    let line = |attribute: &Attribute| match &attribute.meta {
+        Meta::NameValue(pair) if pair.path.is_ident("doc") => literal(&pair.value),
+        _ => None,
+    };
+    let lines = attributes.iter().filter_map(line);
+    let lines = lines.map(|line| line.strip_prefix(' ').unwrap_or(&line).to_owned());
+    let comment = lines.collect::<Vec<_>>().join("\n");
+    let comment = match comment.trim() {
+        titled if titled.starts_with('#') => {
+            titled.split_once('\n').map_or("", |(_, text)| text.trim())
+        }
+        plain => plain,
+    };
+    text(attributes, "description").unwrap_or_else(|| comment.to_owned())
+}
+
 fn literal(value: &Expr) -> Option<String> {
     match value {
         Expr::Lit(literal) => string(&literal.lit),

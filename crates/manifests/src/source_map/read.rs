@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use syn::spanned::Spanned;
 use syn::{Attribute, Fields, GenericArgument, Item, PathArguments};
 
-use super::attributes::{cased, expected, metas, rename_all, text};
+use super::attributes::{cased, doc, expected, metas, rename_all, text};
 use super::rust::{Field, Panic, RustType, Span};
 use kbr_scaffold::rust::Source;
 use kbr_scaffold::rust::derived;
@@ -58,6 +58,7 @@ fn known(
         head: name.span().start().line,
         kind: derived::kind(attributes),
         fields,
+        doc: doc(attributes),
         panics: None,
         untagged: metas(attributes, "serde")
             .iter()
@@ -90,6 +91,7 @@ fn enumeration(file: &str, item: &syn::ItemEnum, found: &mut Vec<(String, RustTy
             name,
             target,
             flatten: false,
+            doc: String::new(),
             text: String::new(),
             expected: Vec::new(),
         });
@@ -160,6 +162,7 @@ fn fields(file: &str, all: &Fields, case: Option<&str>) -> Vec<Field> {
             name: text(&field.attrs, "rename").unwrap_or_else(|| cased(plain, case, false)),
             target: target(&field.ty),
             flatten: is("flatten"),
+            doc: doc(&field.attrs),
             text: words(field),
             expected: if is("with") || is("schema_with") {
                 Vec::new()

@@ -11,6 +11,8 @@ pub struct RustType {
     pub span: Span,
     /// The line of its name; the header is above.
     pub head: usize,
+    /// Its comment, as schemars reads it.
+    pub doc: String,
     /// For the type that derives `CustomResource`.
     pub kind: Option<Derived>,
     pub fields: Vec<Field>,
@@ -45,6 +47,8 @@ pub struct Field {
     /// The type of its innermost values.
     pub target: Option<String>,
     pub flatten: bool,
+    /// Its comment, as schemars reads it; empty for a variant.
+    pub doc: String,
     /// Its text in Rust with attributes and comments, by which two are compared.
     pub text: String,
     /// Attributes that must leave a keyword in the schema.
