@@ -19,6 +19,7 @@ mod prompt;
 pub mod report;
 mod upgrade;
 mod version;
+mod workspace;
 mod write;
 
 use std::env;

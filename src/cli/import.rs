@@ -13,8 +13,8 @@ use anyhow::Context as _;
 
 use super::WriteArgs;
 use super::create::api::{controller, from_crd};
-use super::init;
 use super::write::{self, Intent, Plan};
+use super::{init, workspace};
 use kbr_host::diagnostic::{Diagnostic, Problems};
 use kbr_host::lines::Lines;
 use kbr_host::output;
@@ -96,6 +96,7 @@ fn plan(args: &Args, from: &Path) -> anyhow::Result<Plan> {
         return Err(Diagnostic::new(text).help(help).into());
     }
     output::message(messages::summary(&imported));
+    workspace::warn(session.root());
     let notes = messages::notes(&found, &imported);
     let next_steps = messages::next_steps(args, &imported);
     session.plan(&imported.intent, notes, next_steps)

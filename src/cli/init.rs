@@ -7,7 +7,7 @@ use anyhow::Context as _;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 use super::write::{self, Intent, Plan};
-use super::{WriteArgs, prompt};
+use super::{WriteArgs, prompt, workspace};
 use crate::embedded;
 use kbr_host::diagnostic::Problems;
 use kbr_host::lines::Lines;
@@ -125,6 +125,7 @@ fn plan(args: &Args) -> anyhow::Result<Plan> {
         None => "from the folder",
     };
     output::lines(&summary(args, &head, found.is_some(), named_by));
+    workspace::warn(session.root());
     let (intent, next_steps) = match found {
         Some(found) => (Intent::head(&found, Presence::Recorded), Lines::default()),
         None => (
