@@ -136,6 +136,9 @@ pub fn unreadable(schema: &Schema, place: &Path, value: &Value, why: &str) -> Fi
         _ if is_structural => {
             format!("describe what serde reads: `#[schemars(with = \"{wanted}\")]`")
         }
+        Value::Number(_) if schema.at(place)["x-kubernetes-int-or-string"] == true => {
+            "write the limits of the type: `#[schemars(extend(\"minimum\" = i32::MIN, \"maximum\" = i32::MAX))]`".to_owned()
+        }
         Value::Number(_) => {
             "write the limits of the type: `#[schemars(range(min = …, max = …))]`".to_owned()
         }
