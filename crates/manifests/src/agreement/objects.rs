@@ -10,7 +10,7 @@ use crate::crd::Crd;
 use crate::samples::fill::fill;
 
 /// The most fields of a version that are looked at, nearest to the top first.
-const FIELDS: usize = 600;
+const FIELDS: usize = 250;
 
 /// The most objects for one field.
 pub const MOST: usize = 24;

@@ -168,7 +168,7 @@ fn rejected(schema: &Schema, problem: &Problem, stored: &Value) -> Finding {
             why,
             "`#[serde(default)]` makes the field optional in the schema; or write it always, without `skip_serializing` and `skip_serializing_if`",
         ),
-        None if value_at(stored, &problem.path).is_some_and(Value::is_null) => (
+        None if value_at(stored, &problem.path).is_some_and(has_null) => (
             format!("the API server rejects what serde writes of `None`: {problem}"),
             "write `#[serde(default, skip_serializing_if = \"Option::is_none\")]`",
         ),
@@ -190,6 +190,12 @@ fn renamed(schema: &Schema, field: &str, other: &str) -> Finding {
     let help = "use one name for both: `#[serde(rename = \"…\")]`";
     let path = schema.shown(field);
     finding(schema, Severity::Error, path, message, help)
+}
+
+/// Whether a value is null, or has a field that is.
+fn has_null(value: &Value) -> bool {
+    let mut fields = value.as_object().into_iter().flatten();
+    value.is_null() || fields.any(|(_, value)| value.is_null())
 }
 
 /// The path of the field that the API server misses.
