@@ -116,7 +116,7 @@ for _ in $(seq 1800); do
 done
 kubectl --namespace crew patch captain a --type=merge -p '{"spec":{"message":"haul"}}'
 printed "$account.* cannot patch resource .*captains/status" 1
-printed 'kbr:rbac:groups=crew.example.com,resources=captains/status,verbs=patch' 1
+printed 'kbr:rbac:groups=crew.my.domain,resources=captains/status,verbs=patch' 1
 cp before $role
 printed 'installed the permissions' 3
 # The rebuilt operator reconciles it at once.
