@@ -277,7 +277,7 @@ fn failed(queue: &Queue, key: &Key, failure: &Failure) {
     if let Some(reason) = failure.waits() {
         tracing::info!(reason, "waiting: {failure}");
     } else {
-        tracing::error!(error = %failure, again_in = ?delay, "reconcile failed");
+        tracing::error!(again_in = ?delay, error = %failure, "reconcile failed");
     }
 }
 
