@@ -122,6 +122,10 @@ printed 'installed the permissions' 3
 # The rebuilt operator reconciles it at once.
 kubectl --namespace crew wait --for=jsonpath='{.status.observedGeneration}'=2 --timeout=3m captain/a
 
+# The log is for people, although it is in a file.
+grep ' INFO manager' dev.log
+if grep '^{' dev.log; then exit 1; fi
+
 # Nothing remains. A background job of a script ignores SIGINT.
 kill -TERM $dev
 wait $dev
