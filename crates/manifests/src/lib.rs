@@ -268,6 +268,8 @@ fn definitions(
             problems.push(Problem::new(first).below(rest));
             if let Some(failed) = error.downcast_ref::<packages::Failed>() {
                 problems.extend(map.causes(&failed.printed));
+            } else {
+                problems.extend(map.compile_errors());
             }
             (Vec::new(), None)
         }

@@ -75,7 +75,7 @@ fn repair(crds: &[Crd], path: &str, text: &str) -> (Option<String>, Vec<Problem>
             return None;
         };
         let version = version(crds, &document.value).ok()??;
-        let object = filled(schema(version), &document.value);
+        let object = filled(&schema(version), &document.value);
         Some(comment(text) + &yaml::render(&[object]).ok()?)
     };
     let Some(body) = repaired() else {
@@ -120,8 +120,14 @@ fn bare(object: &Value) -> Value {
     Value::Object(own.collect::<Map<_, _>>())
 }
 
-fn schema(version: &Value) -> &Value {
-    &version["schema"]["openAPIV3Schema"]
+/// The schema of a version, for the fields that not every object has.
+fn schema(version: &Value) -> Value {
+    let mut schema = version["schema"]["openAPIV3Schema"].clone();
+    let required = schema.get_mut("required").and_then(Value::as_array_mut);
+    if let Some(required) = required {
+        required.retain(|name| !OF_EVERY_OBJECT.iter().any(|it| name == it));
+    }
+    schema
 }
 
 /// The version of an object; `None` for a kind of an external group.
@@ -150,7 +156,7 @@ fn problems(crds: &[Crd], file: &str, document: &Document) -> Vec<Problem> {
         Ok(None) => return Vec::new(),
         Err(reason) => return vec![Problem::new(reason).at(&at(".kind"))],
     };
-    let schema = schema(version);
+    let schema = &schema(version);
     let object = bare(&document.value);
     let mut whole = object.clone();
     normalise(&mut whole);
@@ -181,7 +187,7 @@ fn rules(version: &Value, object: &Value, mut whole: Value) -> Vec<apiserver_rul
     if let (Some(fields), true) = (fields, version["subresources"]["status"].is_object()) {
         fields.remove("status");
     }
-    let schema = schema(version);
+    let schema = &schema(version);
     let rules = Rules::of(schema, true);
     let judgement = rules.map(|rules| rules.judge(schema, &whole, None));
     judgement.unwrap_or_default().problems

@@ -175,3 +175,17 @@ fn an_item_that_occurs_twice_in_an_edited_sample_is_reported() {
     let expected = "`a.yaml:9`: `.spec.zones[2]` repeats `\"a\"`, which may occur only once";
     assert_eq!(found, [expected]);
 }
+
+#[test]
+fn a_schema_may_require_what_every_object_has() {
+    let mut crds = crds(&spec());
+    let schema = &mut crds[0].object["spec"]["versions"][0]["schema"]["openAPIV3Schema"];
+    schema["required"] = json!(["apiVersion", "kind", "metadata", "spec"]);
+    let now = edited::checksummed(&format!("{HEAD}spec: {{}}\n"));
+    let repaired = format!("{HEAD}spec:\n  image: example\n");
+    assert_eq!(
+        repair(&crds, "a.yaml", &now),
+        (Some(repaired.clone()), Vec::new())
+    );
+    assert_eq!(validate(&crds, "a.yaml", &repaired), Vec::new());
+}

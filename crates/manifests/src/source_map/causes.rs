@@ -34,6 +34,19 @@ impl SourceMap {
         problems.collect()
     }
 
+    /// Possible causes why the types do not compile, where rustc names what a macro has made.
+    pub fn compile_errors(&self) -> Vec<Problem> {
+        let all = self
+            .types
+            .iter()
+            .flat_map(|(name, all)| all.iter().map(move |it| (name, it)));
+        let problems = all.filter(|(_, known)| known.has_default).map(|(name, known)| {
+            let text = format!("possible cause: `{name}` has `#[serde(default)]`, which does not compile with `KubeSchema`");
+            Problem::new(text).at(&known.span.shown()).help("put `#[serde(default)]` on each field instead")
+        });
+        problems.collect()
+    }
+
     /// The types that the kinds consist of, by name and place.
     fn known(&self) -> Vec<(&str, &RustType)> {
         let mut all: BTreeMap<(&Span, &str), &RustType> = BTreeMap::new();
@@ -109,6 +122,19 @@ enum Innocent { Off, On { a: u8 } }
             .map(|it| it.text().split(": ").next().unwrap())
             .collect();
         assert_eq!(causes, places, "{printed}");
+    }
+
+    #[test]
+    fn a_default_of_a_struct_that_derives_the_schema_of_kube_is_a_compile_error() {
+        let text = "#[derive(CustomResource, kube::KubeSchema)]\n#[kube(version = \"v1\", kind = \"A\")]\n#[serde(rename_all = \"camelCase\", default)]\nstruct ASpec {}\n#[derive(JsonSchema)]\n#[serde(default)]\nstruct B {}\n#[derive(KubeSchema)]\nstruct C {}";
+        let map = SourceMap::new(&[Source::new("a.rs", text)], &[]);
+        let errors: Vec<_> = map
+            .compile_errors()
+            .iter()
+            .map(ToString::to_string)
+            .collect();
+        let expected = "`a.rs:4`: possible cause: `ASpec` has `#[serde(default)]`, which does not compile with `KubeSchema`\n    help: put `#[serde(default)]` on each field instead";
+        assert_eq!(errors, [expected]);
     }
 
     #[test]

@@ -60,10 +60,21 @@ fn known(
         fields,
         doc: doc(attributes),
         panics: None,
-        untagged: metas(attributes, "serde")
-            .iter()
-            .any(|meta| meta.path().is_ident("untagged")),
+        has_default: derives(attributes, "KubeSchema") && has_word(attributes, "default"),
+        untagged: has_word(attributes, "untagged"),
     }
+}
+
+/// Whether `#[serde(…)]` has a word.
+fn has_word(attributes: &[Attribute], word: &str) -> bool {
+    let metas = metas(attributes, "serde");
+    metas.iter().any(|meta| meta.path().is_ident(word))
+}
+
+fn derives(attributes: &[Attribute], name: &str) -> bool {
+    let metas = metas(attributes, "derive");
+    let mut last = metas.iter().filter_map(|meta| meta.path().segments.last());
+    last.any(|segment| segment.ident == name)
 }
 
 /// A variant with fields counts as a field of the same name; its fields count as a type.

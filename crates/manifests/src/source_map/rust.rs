@@ -20,6 +20,8 @@ pub struct RustType {
     pub by_name: BTreeMap<String, usize>,
     /// Why deriving a CRD from it panics, as far as the type itself shows it.
     pub panics: Option<Panic>,
+    /// Whether it derives `KubeSchema` and has `#[serde(default)]`, which do not compile together.
+    pub has_default: bool,
     /// Whether it is an enum whose variants have no name in YAML.
     pub untagged: bool,
 }
