@@ -3,6 +3,7 @@
 
 use std::io;
 
+use kube::core::TypeMeta;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Value, to_value};
 use captains_api as api;
@@ -16,12 +17,13 @@ fn main() -> io::Result<()> {
 }
 
 fn answer(object: &str) -> io::Result<()> {
-    let kinds: &[fn(&str) -> Answer] = &[
+    let kinds: &[fn(&TypeMeta, &str) -> Answer] = &[
         again::<api::crew::v1::Captain>,
         again::<api::crew::v2::Captain>,
         // +kbr:scaffold:kinds
     ];
-    let answer = kinds.iter().find_map(|kind| kind(object));
+    let types = serde_json::from_str(object)?;
+    let answer = kinds.iter().find_map(|kind| kind(&types, object));
     println!("{}", serde_json::to_string(&answer)?);
     Ok(())
 }
@@ -30,11 +32,10 @@ fn answer(object: &str) -> io::Result<()> {
 type Answer = Option<Result<Value, String>>;
 
 #[allow(dead_code)] // until there is a kind
-fn again<K>(object: &str) -> Answer
+fn again<K>(types: &TypeMeta, object: &str) -> Answer
 where
     K: kube::Resource<DynamicType = ()> + Serialize + DeserializeOwned,
 {
-    let types: kube::core::TypeMeta = serde_json::from_str(object).ok()?;
     if types.api_version != K::api_version(&()) || types.kind != K::kind(&()) {
         return None;
     }
