@@ -1,5 +1,6 @@
 //! Merges the CRDs of each version into one CRD for each kind, as written to `config/crd/bases`.
 
+mod descriptions;
 mod disagreements;
 mod part;
 mod tidy;
@@ -8,7 +9,6 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use super::descriptions;
 use super::problem::Problem;
 use super::source_map::SourceMap;
 use disagreements::{disagreements, unconverted};
@@ -16,7 +16,7 @@ use kbr_scaffold::project::Project;
 use kbr_scaffold::resource::api_version::priority;
 use kbr_scaffold::resource::names::is_subdomain;
 use part::{conversion, name, stored, versions};
-pub use tidy::each;
+
 use tidy::{drop_formats, tidy};
 
 /// The folder of the CRDs in a project.

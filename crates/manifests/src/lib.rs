@@ -12,7 +12,6 @@ mod allow;
 mod artifacts;
 pub mod audit;
 mod crd;
-mod descriptions;
 pub mod files;
 pub mod finalizers;
 #[cfg(test)]

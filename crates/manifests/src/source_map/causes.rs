@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde_json::json;
+
 use super::SourceMap;
 use super::rust::{Panic, RustType, Span};
 use crate::problem::Problem;
@@ -13,7 +15,7 @@ impl SourceMap {
         let field = field.and_then(|(_, rest)| Some(rest.split_once("\" has the schema")?.0));
         let is_whole = printed.contains("Enum variant set")
             || printed.contains("conflicting with existing type");
-        let is_named = |variant: &String| printed.contains(&format!("String({variant:?})"));
+        let is_named = |variant: &String| printed.contains(&format!("String({})", json!(variant)));
         let fits = |panic: &Panic| match field {
             _ if field.is_none() && !is_whole => true,
             _ if !panic.variants.is_empty() && !panic.variants.iter().any(is_named) => false,

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::crd::each;
+use super::tidy::each;
 
 /// Truncates every description in `schema` to at most `most` bytes; 0 removes them.
 pub fn truncate(schema: &mut Value, most: usize) {
