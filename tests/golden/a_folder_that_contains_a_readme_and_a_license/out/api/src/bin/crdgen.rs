@@ -6,6 +6,7 @@ use std::io;
 use kube::core::TypeMeta;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Value, to_value};
+
 use captains_api as api;
 
 fn main() -> io::Result<()> {
