@@ -82,7 +82,9 @@ fn run(case: &Path) -> Found {
     }
     writeln!(said, "# exit {exit}").expect("a string takes it");
     let mut files = tree(&folder);
-    let gone = before.keys().filter(|path| !files.contains_key(*path) && !library::has(path));
+    let gone = before
+        .keys()
+        .filter(|path| !files.contains_key(*path) && !library::has(path));
     let gone = gone.fold(String::new(), |list, path| list + path + "\n");
     files.retain(|path, text| before.get(path) != Some(text));
     summarize(case, &mut files);

@@ -1,5 +1,12 @@
 //! Types whose schema says something else than serde reads or writes, and some that only look so. Each compiles.
 
+#![allow(
+    clippy::ref_option,
+    clippy::trivially_copy_pass_by_ref,
+    clippy::wildcard_imports,
+    reason = "serde prescribes the signatures, and the modules are made by a macro"
+)]
+
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::net::Ipv6Addr;
 
@@ -177,9 +184,10 @@ pub struct Parsed(String);
 impl<'de> Deserialize<'de> for Parsed {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         let text = String::deserialize(from)?;
-        match text.contains('-') {
-            true => Ok(Self(text)),
-            false => Err(D::Error::custom("no `-` in it")),
+        if text.contains('-') {
+            Ok(Self(text))
+        } else {
+            Err(D::Error::custom("no `-` in it"))
         }
     }
 }

@@ -94,9 +94,10 @@ pub fn check(
         tried.extend(all.into_iter().map(|it| (at, it)));
     }
     let texts: Vec<String> = tried.iter().map(|(_, it)| it.object.to_string()).collect();
-    let answers = match texts.is_empty() {
-        true => Vec::new(),
-        false => ask(&texts)?.unwrap_or_default(),
+    let answers = if texts.is_empty() {
+        Vec::new()
+    } else {
+        ask(&texts)?.unwrap_or_default()
     };
     let mut before = None;
     for ((at, tried), answer) in tried.iter().zip(&answers) {
@@ -167,7 +168,7 @@ pub fn unsteady(first: &[Crd], second: &[Crd], map: &SourceMap) -> Vec<Problem> 
         .filter(|(first, second)| first != second);
     let problem = |(first, second): (&Crd, &Crd)| {
         let versions = first.versions().iter().zip(second.versions());
-        let place = versions.filter_map(|(a, b)| {
+        let mut places = versions.filter_map(|(a, b)| {
             let [a_schema, b_schema] = [a, b].map(|it| schemas(&it["schema"]["openAPIV3Schema"]));
             let mut both = a_schema.into_iter().zip(b_schema);
             let (path, _) = both
@@ -175,7 +176,7 @@ pub fn unsteady(first: &[Crd], second: &[Crd], map: &SourceMap) -> Vec<Problem> 
                 .0;
             Some((a["name"].as_str().unwrap_or_default(), path))
         });
-        let place = place.last();
+        let place = places.next();
         let at = match &place {
             Some((version, path)) => {
                 format!(" of `{}/{version}`, `{path}`: the default", first.group)

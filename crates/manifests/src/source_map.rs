@@ -105,13 +105,11 @@ impl SourceMap {
                 located.field = Some(field);
             }
             let target = field.target.as_deref();
-            match target.and_then(|name| self.named(name, &field.span.file)) {
-                Some(next) => known = next,
-                None => {
-                    located.is_foreign = target.is_some() && steps.peek().is_some();
-                    return located;
-                }
-            }
+            let Some(next) = target.and_then(|name| self.named(name, &field.span.file)) else {
+                located.is_foreign = target.is_some() && steps.peek().is_some();
+                return located;
+            };
+            known = next;
             located.spans.push(&known.span);
         }
         // A field's location is the field itself, not its type.

@@ -87,7 +87,7 @@ pub fn matches(format: &str, text: &str) -> bool {
             .is_some_and(|(day, time)| date(day) && time.len() >= 9),
         "duration" => is_duration(text),
         "cidr" => text.split_once('/').is_some_and(|(address, bits)| {
-            let most = address.contains(':').then_some(128).unwrap_or(32);
+            let most = if address.contains(':') { 128 } else { 32 };
             self::address(address).is_some() && bits.parse::<u8>().is_ok_and(|bits| bits <= most)
         }),
         "mac" => text.split([':', '-', '.']).all(is_hexadecimal) && text.len() >= 14,
