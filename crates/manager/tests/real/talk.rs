@@ -325,10 +325,10 @@ pub fn object(mut object: Value) -> Value {
     if let Some(managed) = meta.get_mut("managedFields").and_then(Value::as_array_mut) {
         for entry in managed.iter_mut() {
             entry["time"] = json!("set");
+            *entry = serde_json::from_str(&uids(&entry.to_string())).unwrap();
         }
+        // Uids are random, and would decide about the order.
         managed.sort_by_key(Value::to_string);
-        let text = Value::from(managed.clone()).to_string();
-        *managed = serde_json::from_str(&uids(&text)).unwrap();
     }
     object
 }
