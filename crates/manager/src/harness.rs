@@ -27,7 +27,7 @@ use crate::{
 pub use crate::{
     controller::worker::ReconciledKind,
     json_path::explain,
-    permission::denied,
+    permission::{comment, denied},
     simulated::{Simulation, now},
     timer::Timer as Clock,
 };

@@ -1,7 +1,8 @@
 //! The comments that give an operator the permissions that it needs.
 
 /// The comment that permits these verbs on a resource.
-pub(crate) fn comment(group: &str, resource: &str, verbs: &str) -> String {
+#[must_use]
+pub fn comment(group: &str, resource: &str, verbs: &str) -> String {
     let group = if group.is_empty() { "core" } else { group };
     format!("// +kbr:rbac:groups={group},resources={resource},verbs={verbs}")
 }

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 use anyhow::Context;
+use apiserver_rules::Operator;
 use kbr_host::diagnostic::Diagnostic;
 use serde_json::Value;
 
@@ -64,27 +65,11 @@ impl Identity {
     }
 
     fn find(objects: &[Value]) -> Option<Self> {
-        let manager =
-            |object: &&Value| object["metadata"]["labels"]["control-plane"] == "controller-manager";
-        let all = || {
-            objects
-                .iter()
-                .filter(|object| object["kind"] == "Deployment")
-        };
-        let found = all().find(manager).or_else(|| all().next())?;
-        let namespace = found["metadata"]["namespace"].as_str()?;
-        let pod = &found["spec"]["template"]["spec"];
-        let containers = pod["containers"].as_array().into_iter().flatten();
-        let watched = containers
-            .filter_map(|container| container["env"].as_array())
-            .flatten()
-            .find(|variable| variable["name"] == "WATCH_NAMESPACE")
-            .and_then(|variable| variable["value"].as_str())
-            .map(|names| names.replace("$(POD_NAMESPACE)", namespace));
+        let operator = Operator::find(objects)?;
         Some(Self {
-            namespace: namespace.to_owned(),
-            account: pod["serviceAccountName"].as_str()?.to_owned(),
-            watched,
+            namespace: operator.namespace.to_owned(),
+            account: operator.account.to_owned(),
+            watched: operator.variable("WATCH_NAMESPACE"),
         })
     }
 

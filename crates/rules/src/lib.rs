@@ -29,9 +29,11 @@ pub mod expressions;
 mod extensions;
 pub mod formats;
 pub mod garbage;
+mod merge;
 #[cfg(feature = "cel")]
 mod nearest;
 mod number;
+mod operator;
 mod path;
 mod problem;
 mod ratcheting;
@@ -46,7 +48,9 @@ mod validate;
 pub use self::nearest::nearest;
 pub use self::{
     bounds::width,
+    merge::merge,
     number::normalise,
+    operator::Operator,
     problem::{Problem, Reason},
     rules::{Rules, holds},
     schema::{complete, complete_applied, is_embedded, prune, set_defaults, undeclared},

@@ -1,5 +1,6 @@
 //! The manager's Deployment and permissions, as rendered from `config/default`, and a copy of them for one test.
 
+use apiserver_rules::Operator;
 use serde_json::{Value, json};
 
 /// The kinds that give permissions to a `ServiceAccount`.
@@ -24,30 +25,17 @@ pub(super) struct Deployment {
 impl Deployment {
     /// The manager's Deployment, or the first one of a project that has removed the manager's label.
     pub(super) fn find(objects: &[Value]) -> Option<Self> {
-        let manager =
-            |object: &&Value| object["metadata"]["labels"]["control-plane"] == "controller-manager";
-        let all = || {
-            objects
-                .iter()
-                .filter(|object| object["kind"] == "Deployment")
-        };
-        let found = all().find(manager).or_else(|| all().next())?;
-        let namespace = found["metadata"]["namespace"].as_str()?;
-        let pod = &found["spec"]["template"]["spec"];
-        let containers = || pod["containers"].as_array().into_iter().flatten();
-        let watched = containers()
-            .filter_map(|container| container["env"].as_array())
-            .flatten()
-            .filter(|variable| variable["name"] == "WATCH_NAMESPACE")
-            .filter_map(|variable| variable["value"].as_str())
-            .flat_map(|names| names.split(','))
-            .map(|name| name.trim().replace("$(POD_NAMESPACE)", namespace));
-        let mut arguments = containers().filter_map(|container| container["args"].as_array());
+        let operator = Operator::find(objects)?;
+        let watched = operator.variable("WATCH_NAMESPACE").unwrap_or_default();
+        let watched = watched.split(',').map(str::trim);
         Some(Self {
-            account: pod["serviceAccountName"].as_str()?.to_owned(),
-            watched: watched.collect(),
-            leader_elect: arguments.any(|all| all.contains(&json!("--leader-elect"))),
-            namespace: namespace.to_owned(),
+            account: operator.account.to_owned(),
+            watched: watched
+                .filter(|name| !name.is_empty())
+                .map(str::to_owned)
+                .collect(),
+            leader_elect: operator.has_argument("--leader-elect"),
+            namespace: operator.namespace.to_owned(),
         })
     }
 

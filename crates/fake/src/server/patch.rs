@@ -1,26 +1,8 @@
 //! Patches, and JSON as the API server stores it.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::{kinds::Kind, shape::MAPS};
-
-/// A JSON merge patch (RFC 7396).
-pub(super) fn merge(value: &mut Value, patch: Value) {
-    let Value::Object(patch) = patch else {
-        *value = patch;
-        return;
-    };
-    if !value.is_object() {
-        *value = Value::Object(Map::new());
-    }
-    for (name, new) in patch {
-        if new.is_null() {
-            value.as_object_mut().map(|object| object.remove(&name));
-        } else {
-            merge(&mut value[name], new);
-        }
-    }
-}
 
 /// A JSON patch (RFC 6902).
 ///
@@ -146,7 +128,8 @@ fn without_empty(value: &mut Value) {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use apiserver_rules::merge;
+    use serde_json::{Map, json};
 
     use super::*;
     use crate::random::Random;

@@ -2,6 +2,7 @@
 //!
 //! Source: `k8s.io/apiserver/pkg/registry/rest`, `k8s.io/apiextensions-apiserver/pkg/registry/customresource`.
 
+use apiserver_rules::merge;
 use hyper::Method;
 use serde_json::{Value, json};
 
@@ -11,7 +12,7 @@ use super::{
     check::check,
     kinds::Kind,
     owners::{Apply, Failure, Ignored, Manager, Owners},
-    patch::{json_patch, merge, tidy},
+    patch::{json_patch, tidy},
     path::Path,
     shape::Shape,
     store::{Objects, Stored},

@@ -1,5 +1,6 @@
 //! A webhook in the form of the API: applies a `patch`, and finds what the API server would reject.
 
+use apiserver_rules::merge;
 use crd_lint::check_condition;
 use crd_lint::nearest;
 use serde_json::{Map, Value, json};
@@ -44,24 +45,6 @@ pub fn patch(webhook: &mut Value, patch: &str) -> Result<Vec<Problem>, String> {
     let unknown = unknown_fields(&parsed);
     merge(webhook, Value::Object(parsed));
     Ok(unknown)
-}
-
-/// RFC 7396.
-fn merge(target: &mut Value, patch: Value) {
-    let Value::Object(patch) = patch else {
-        *target = patch;
-        return;
-    };
-    if !target.is_object() {
-        *target = json!({});
-    }
-    for (key, value) in patch {
-        if value.is_null() {
-            target.as_object_mut().map(|fields| fields.remove(&key));
-        } else {
-            merge(&mut target[key], value);
-        }
-    }
 }
 
 /// Mistakes that the API server would reject, or that would make its calls fail.

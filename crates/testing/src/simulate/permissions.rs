@@ -6,6 +6,7 @@ use std::fmt;
 
 use apiserver_rules::rbac;
 use hyper::Method;
+use manager::harness::comment;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -37,15 +38,10 @@ pub(super) struct Needed {
 
 impl fmt::Display for Needed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let group = match self.group.as_str() {
-            "" => "core",
-            group => group,
-        };
         let (resource, verb) = (&self.resource, self.verb);
-        write!(
-            f,
-            "`{verb}` on {resource} (+kbr:rbac:groups={group},resources={resource},verbs={verb})"
-        )
+        let comment = comment(&self.group, resource, verb);
+        let comment = comment.trim_start_matches("// ");
+        write!(f, "`{verb}` on {resource} ({comment})")
     }
 }
 
