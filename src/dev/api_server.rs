@@ -167,8 +167,7 @@ impl ApiServer {
         let found = deletion::find(&self.plane.client().ok()?, &self.definitions).ok()?;
         let names = deletion::unfinished(&found);
         let text = format!("discarded without a clean-up: {}", names.join(", "));
-        let help =
-            "what the operator made for them elsewhere is still there; next time, press d before q";
+        let help = "what the operator made for them elsewhere is still there; next time, press d before q on the screen, or delete them with kubectl before you stop `kbr dev`";
         (!self.keeps && !names.is_empty()).then(|| Problem::new(text).help(help))
     }
 

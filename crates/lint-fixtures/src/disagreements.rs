@@ -63,6 +63,7 @@ kinds!(WRONG:
     optional_as_text OptionalAsTextKind "OptionalAsTextKind" { #[serde(default, serialize_with = "optional_text::serialize", deserialize_with = "optional_text::deserialize", skip_serializing_if = "Option::is_none")] Option<u16> }
     two_names TwoNamesKind "TwoNamesKind" { #[serde(rename(serialize = "outside", deserialize = "inside"))] String }
     two_cases TwoCasesKind "TwoCasesKind" { Cases }
+    two_names_of_variants TwoNamesOfVariantsKind "TwoNamesOfVariantsKind" { Gear }
     never_written NeverWrittenKind "NeverWrittenKind" { #[serde(skip_serializing)] String }
     never_read NeverReadKind "NeverReadKind" { #[serde(skip_deserializing)] String }
     left_out_if_empty LeftOutIfEmptyKind "LeftOutIfEmptyKind" { #[serde(skip_serializing_if = "BTreeMap::is_empty")] BTreeMap<String, String> }
@@ -113,6 +114,13 @@ kinds!(RIGHT:
 pub enum Choice {
     Fast,
     Slow,
+}
+
+#[derive(JsonSchema, Serialize, Deserialize, Clone, Debug)]
+#[serde(rename_all(serialize = "kebab-case", deserialize = "snake_case"))]
+pub enum Gear {
+    FullAhead,
+    DeadSlow,
 }
 
 #[derive(JsonSchema)]

@@ -43,7 +43,7 @@ pub fn of(schema: &Schema, tried: &Tried, answer: &Result<Value, String>) -> Vec
         if let Some((extra, field)) = &other {
             return vec![renamed(schema, field, extra)];
         }
-        found.push(rejected(schema, &problem, &stored));
+        found.push(rejected(schema, sent, &problem, &stored));
     }
     if let Some(extra) = extra {
         let message =
@@ -160,17 +160,26 @@ fn wanted(why: &str) -> &'static str {
 }
 
 /// What serde writes and the API server rejects.
-fn rejected(schema: &Schema, problem: &Problem, stored: &Value) -> Finding {
+fn rejected(schema: &Schema, sent: &Value, problem: &Problem, stored: &Value) -> Finding {
     let field = missing_field(problem);
+    let [before, after] = [sent, stored].map(|object| value_at(object, &problem.path));
     let why = format!("the API server rejects what serde writes: {problem}");
     let (message, help) = match &field {
         Some(_) => (
             why,
             "`#[serde(default)]` makes the field optional in the schema; or write it always, without `skip_serializing` and `skip_serializing_if`",
         ),
-        None if value_at(stored, &problem.path).is_some_and(has_null) => (
+        None if after.is_some_and(has_null) => (
             format!("the API server rejects what serde writes of `None`: {problem}"),
             "write `#[serde(default, skip_serializing_if = \"Option::is_none\")]`",
+        ),
+        None if problem.reason == Reason::NotSupported && before != after => (
+            format!(
+                "serde reads `{}` and writes `{}`, which the API server rejects",
+                shown(before),
+                shown(after)
+            ),
+            "use one name for reading and writing: `rename` or `rename_all` without `serialize` and `deserialize`",
         ),
         None => (
             why,

@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use k8s_openapi::ByteString;
 use k8s_openapi::jiff::Timestamp;
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::FakeApi;
@@ -37,7 +39,9 @@ pub(super) fn of(api: &FakeApi, held: State) -> State {
     let names = Names::of(&all);
     let all = all.iter().filter(compared);
     let objects = all.map(|object| (names.title(object), names.normal(object)));
-    let held = held.into_iter().map(|(title, mut value)| {
+    // A service that holds nothing is as one that was not used.
+    let held = held.into_iter().filter(|(_, value)| !is_zero(value));
+    let held = held.map(|(title, mut value)| {
         names.mask(&mut value, &Value::Null);
         (names.replaced(&title), value)
     });
@@ -97,6 +101,9 @@ impl Names {
                 }
             }
         }
+        if object["kind"] == "Secret" {
+            decode(&mut object["data"]);
+        }
         self.mask(&mut object, &generation);
         without_zeros(&mut object["status"]);
         object
@@ -111,6 +118,11 @@ impl Names {
                 }
             }
             Value::Object(fields) => {
+                let renamed = |name: &String| self.replaced(name) != *name;
+                if fields.keys().any(renamed) {
+                    let all = std::mem::take(fields).into_iter();
+                    *fields = all.map(|(name, it)| (self.replaced(&name), it)).collect();
+                }
                 for (name, field) in fields {
                     if let ("conditions", Some(conditions)) = (name.as_str(), field.as_array_mut())
                     {
@@ -148,6 +160,16 @@ impl Names {
             return "<uid of an object that is gone>".to_owned();
         }
         text
+    }
+}
+
+/// Makes text of the data of a Secret, in which a uid would be hidden otherwise.
+fn decode(data: &mut Value) {
+    for (_, value) in data.as_object_mut().into_iter().flatten() {
+        let bytes = ByteString::deserialize(&*value).map(|bytes| bytes.0);
+        if let Some(text) = bytes.ok().and_then(|bytes| String::from_utf8(bytes).ok()) {
+            *value = text.into();
+        }
     }
 }
 
@@ -314,6 +336,37 @@ mod tests {
         let nothing = names.normal(&object);
         object.as_object_mut().unwrap().remove("status");
         assert_eq!(nothing, names.normal(&object));
+    }
+
+    #[test]
+    fn a_uid_is_what_it_stands_for_in_a_key_and_in_a_secret_too() {
+        let of = |uid: &str, encoded: &str| {
+            let owner = json!({
+                "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "default", "uid": uid},
+            });
+            let secret = json!({
+                "kind": "Secret", "metadata": {"name": "b", "namespace": "default"},
+                "data": {"user": encoded, "binary": "/w=="},
+            });
+            let names = Names::of(&[owner]);
+            let mut held = json!({ uid: 1 });
+            names.mask(&mut held, &Value::Null);
+            (held, names.normal(&secret)["data"].clone())
+        };
+        let (held, data) = of(
+            "00000000-0000-4000-8000-000000000002",
+            "MDAwMDAwMDAtMDAwMC00MDAwLTgwMDAtMDAwMDAwMDAwMDAy",
+        );
+        assert_eq!(held, json!({"<uid of ConfigMap default/a>": 1}));
+        assert_eq!(
+            data,
+            json!({"user": "<uid of ConfigMap default/a>", "binary": "/w=="})
+        );
+        let other = of(
+            "00000000-0000-4000-8000-000000000009",
+            "MDAwMDAwMDAtMDAwMC00MDAwLTgwMDAtMDAwMDAwMDAwMDA5",
+        );
+        assert_eq!(other, (held, data));
     }
 
     #[test]
