@@ -44,7 +44,7 @@ fn controllers(count: usize) -> String {
 fn a_go_file_with_many_reconcilers_is_carried_once() {
     let receiver = |at: usize| {
         format!(
-            "// +kubebuilder:rbac:groups=g{at},resources=a,verbs=get\nfunc (r *Deployment{at}Reconciler) Reconcile(\n"
+            "// +kubebuilder:rbac:groups=g{at},resources=a,verbs=get\nfunc (r *Deployment{at}Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {{\n"
         )
     };
     let text: String = (0..12_000).map(receiver).collect();
@@ -61,7 +61,7 @@ fn a_go_file_with_many_reconcilers_is_carried_once() {
         "// The reconciler in Go is in the comment at the end of `src/controllers/deployment_0.rs`";
     assert!(second.contains(place), "{second}");
     // Those that PROJECT names are not all; the others fill no screen.
-    let other = (0..12_000).map(|at| format!("func (r *Other{at}Reconciler) Reconcile(\n"));
+    let other = (0..12_000).map(|at| format!("func (r *Other{at}Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {{\n"));
     let other = ("b.go".to_owned(), other.collect());
     let (success, printed) = import(project("", [other]).path());
     assert!(success, "{printed}");

@@ -227,7 +227,7 @@ fn a_project_whose_files_differ_from_its_project_file_is_taken_over_whole() {
     let setup = "package controller\n// ctrl.NewControllerManagedBy(mgr).For(&crewv1.Captain{}).Complete(r)\n";
     change(&folder, go, "package controller\n", setup);
     let main = folder.path().join("captains/cmd/more.go");
-    let more = "const mateFinalizer = Domain + \"/mate\"\nfunc (r *MateReconciler) Reconcile(\n// +kubebuilder:webhook:path=/mate,mutating=true\n";
+    let more = "const mateFinalizer = Domain + \"/mate\"\nfunc (r *MateReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {\n// +kubebuilder:webhook:path=/mate,mutating=true\n";
     fs::write(main, more).unwrap();
     let output = import(folder.path(), &["captains", "--directory", "new"]);
     let printed = support::stderr(&output, folder.path());

@@ -231,13 +231,17 @@ const PROJECTS: &[Family<Files>] = &[
     ("reconcilers of a file", |n| {
         project([(
             "a.go".to_owned(),
-            lines(n, |at| format!("func (r *A{at}Reconciler) Reconcile(\n")),
+            lines(n, |at| {
+                format!(
+                    "func (r *A{at}Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {{\n"
+                )
+            }),
         )])
     }),
     ("kinds of a file", |n| {
         project([(
             "a.go".to_owned(),
-            "func (r *AReconciler) Reconcile(\n".to_owned()
+            "func (r *AReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {\n".to_owned()
                 + &lines(n, |at| format!("For(&v1.A{at}{{}})\n")),
         )])
     }),
@@ -245,14 +249,14 @@ const PROJECTS: &[Family<Files>] = &[
         project((0..n).map(|at| {
             (
                 format!("p{at}/a.go"),
-                "func (r *AReconciler) Reconcile(\n".to_owned(),
+                "func (r *AReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {\n".to_owned(),
             )
         }))
     }),
     ("permissions", |n| {
         project([(
             "a.go".to_owned(),
-            "func (r *AReconciler) Reconcile(\n".to_owned()
+            "func (r *AReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {\n".to_owned()
                 + &lines(n, |at| {
                     format!("// +kubebuilder:rbac:groups=g{at},resources=a,verbs=get\n")
                 }),

@@ -35,9 +35,12 @@ struct Index {
 }
 
 impl Reconcilers {
-    /// Adds those of a file: `func (r *CaptainReconciler) Reconcile(`.
+    /// Adds those of a file: `func (r *CaptainReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {`.
     pub fn add(&mut self, path: &str, text: &str) {
-        let mut receivers = text.lines().filter_map(receiver).peekable();
+        let lines: Vec<_> = text.lines().collect();
+        let has_kind = kinds(text).next().is_some();
+        let receivers = (0..lines.len()).filter_map(|at| receiver(&lines[at..], has_kind));
+        let mut receivers = receivers.peekable();
         if receivers.peek().is_none() {
             return;
         }
@@ -91,12 +94,20 @@ fn word(name: &str) -> String {
     name.replace(['-', '_'], "").to_lowercase()
 }
 
-/// The type that a line gives a method `Reconcile`.
-fn receiver(line: &str) -> Option<&str> {
-    let (receiver, rest) = line.strip_prefix("func (")?.split_once(") ")?;
-    let (_, kind) = receiver.rsplit_once(' ').unwrap_or(("", receiver));
-    rest.starts_with("Reconcile(")
-        .then(|| kind.trim_start_matches('*'))
+/// The type that the first line gives a method `Reconcile` as controller-runtime calls it. Parts of a reconciler often have a method of
+/// that name, too, with results of their own, or for an object; a reconciler has one for an object only in a file that names its kind.
+fn receiver<'a>(lines: &[&'a str], has_kind: bool) -> Option<&'a str> {
+    /// gofmt keeps the lines of a signature as they are written.
+    const LONGEST: usize = 8;
+    let (receiver, rest) = lines.first()?.strip_prefix("func (")?.split_once(") ")?;
+    rest.strip_prefix("Reconcile(")?;
+    let mut ends = lines.iter().take(LONGEST);
+    let end = ends.position(|line| line.trim_end().ends_with(['{', '}']))?;
+    let signature = lines[..=end].concat();
+    let is_called = has_kind || signature.contains(".Request");
+    let name = receiver.split('[').next().unwrap_or_default();
+    let (_, kind) = name.rsplit_once(' ').unwrap_or(("", name));
+    (is_called && signature.contains("Result,")).then(|| kind.trim_start_matches('*'))
 }
 
 fn kinds(text: &str) -> impl Iterator<Item = &str> {

@@ -50,8 +50,51 @@ fn projects_of_other_languages_and_versions_are_refused_with_the_cure() {
 }
 
 #[test]
+fn only_methods_that_controller_runtime_calls_are_reconcilers() {
+    let named = |receiver: &str, signature: &str| {
+        let mut reconcilers = Reconcilers::default();
+        reconcilers.add(
+            "a.go",
+            &format!("func ({receiver}) Reconcile({signature} {{\n}}\n"),
+        );
+        let names: Vec<_> = reconcilers.all.into_iter().map(|it| it.receiver).collect();
+        names.join(" ")
+    };
+    let usual = "ctx context.Context, req ctrl.Request) (ctrl.Result, error)";
+    for signature in [
+        usual,
+        "_ context.Context, req reconcile.Request) (result ctrl.Result, err error)",
+        "request reconcile.Request) (reconcile.Result, error)",
+        "\n\tctx context.Context,\n\treq ctrl.Request,\n) (ctrl.Result, error)",
+    ] {
+        assert_eq!(
+            named("r *CaptainReconciler", signature),
+            "CaptainReconciler",
+            "{signature}"
+        );
+    }
+    assert_eq!(named("r *Crew[T, PT]", usual), "Crew");
+    assert_eq!(named("*Crew[T, PT]", usual), "Crew");
+    for signature in [
+        "ctx context.Context, captain *v1.Captain) (ctrl.Result, error)",
+        "ctx context.Context, req SecretRequest) error",
+        "ctx context.Context, req ctrl.Request) error",
+        ") error",
+    ] {
+        assert_eq!(named("r *Part", signature), "", "{signature}");
+    }
+    let object = "func (r *Crew) Reconcile(ctx context.Context, captain *v1.Captain) (ctrl.Result, error) {\n";
+    let mut reconcilers = Reconcilers::default();
+    reconcilers.add(
+        "a.go",
+        &(object.to_owned() + "ctrl.NewControllerManagedBy(mgr).For(&v1.Captain{})\n"),
+    );
+    assert_eq!(reconcilers.all.len(), 1);
+}
+
+#[test]
 fn go_files_say_who_reconciles_and_what_they_need() {
-    let text = "// +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get\n// +kubebuilder:object:root=true\nconst captainFinalizer = \"crew.example.com/ship\"\nvar finalizers = 3\n\tLeaderElectionID:       \"3f.example.com\",\nfunc (r *CaptainReconciler) Reconcile(ctx context.Context) {}\nfunc (CaptainReconciler) Reconcile(\nfunc (r *Other) Reset() {}\n";
+    let text = "// +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get\n// +kubebuilder:object:root=true\nconst captainFinalizer = \"crew.example.com/ship\"\nvar finalizers = 3\n\tLeaderElectionID:       \"3f.example.com\",\nfunc (r *CaptainReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {}\nfunc (CaptainReconciler) Reconcile(\n\tctx context.Context, req ctrl.Request) (ctrl.Result, error) {\nfunc (r *Other) Reset() {}\n";
     let mut reconcilers = Reconcilers::default();
     reconcilers.add("a.go", text);
     let names: Vec<_> = reconcilers

@@ -89,10 +89,10 @@ const tideFinalizer = \"sea.example.com/§\"
 var owner = client.FieldOwner(\"tides§\")
 \tLeaderElectionID: \"3f7a.example.com§\",
 \tLeaderElectionID: \"3f7a.example.com\",
-func (r *TideReconciler) Reconcile(ctx context.Context) {
+func (r *TideReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 \ts := `§`
 }
-func (r *§Reconciler) Reconcile() {}
+func (r *§Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {}
 \tFor(&v1.Tide{}).§
 §";
 
