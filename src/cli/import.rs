@@ -15,6 +15,7 @@ use super::WriteArgs;
 use super::create::api::{controller, from_crd};
 use super::write::{self, Intent, Plan};
 use super::{init, workspace};
+use crate::embedded;
 use kbr_host::diagnostic::{Diagnostic, Problems};
 use kbr_host::lines::Lines;
 use kbr_host::output;
@@ -24,7 +25,7 @@ use kbr_scaffold::existing::{self, Named, Wanted};
 use kbr_scaffold::golang::{self, Found, GoResource, GoWebhooks, carried};
 use kbr_scaffold::imported::{self, Definition, Types};
 use kbr_scaffold::library::Origin;
-use kbr_scaffold::project::{Head, KBR, Project, Table};
+use kbr_scaffold::project::{Head, KBR, Project, Table, name};
 use kbr_scaffold::resource::Resource;
 use kbr_scaffold::resource::target::Target;
 use kbr_scaffold::resource::webhook::{AdmissionKind, Webhook};
@@ -52,7 +53,7 @@ pub struct Args {
     ///
     /// Compares the Lease, the selector of the Deployment, finalizers, owners of fields, CRDs and webhooks, with kubectl. Run it in
     /// the new project, before you deploy. Fails if anything would go wrong.
-    #[arg(long, conflicts_with_all = ["from", "directory", "project_name", "dry_run", "force", "yes"])]
+    #[arg(long, conflicts_with_all = ["from", "directory", "project_name", "domain", "crds", "dry_run", "force", "yes"])]
     check: bool,
     /// Folder of the new project; created if it is missing
     #[arg(long, value_name = "PATH", default_value = ".")]
@@ -62,6 +63,14 @@ pub struct Args {
     /// With another name, the new operator cannot take over from the old one.
     #[arg(long)]
     project_name: Option<String>,
+    /// Domain of the project [default: that of the project in Go]
+    ///
+    /// The groups of its kinds are those of their CRDs.
+    #[arg(long)]
+    domain: Option<String>,
+    /// Folder with the CRDs [default: `config/crd`, or another folder of the project that has those of its kinds]
+    #[arg(long, value_name = "PATH")]
+    crds: Option<PathBuf>,
     #[command(flatten)]
     write: WriteArgs,
 }
@@ -78,7 +87,8 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
 }
 
 fn plan(args: &Args, from: &Path) -> anyhow::Result<Plan> {
-    let found = golang::read(&files::read(from)?)
+    let crds = args.crds.as_deref().map(files::crds).transpose()?;
+    let found = golang::read_with(&files::read(from)?, crds.as_ref())
         .with_context(|| format!("cannot import `{}`", from.display()))?;
     let current = env::current_dir().context("cannot find the current folder")?;
     let root = current.join(&args.directory);
@@ -97,7 +107,7 @@ fn plan(args: &Args, from: &Path) -> anyhow::Result<Plan> {
     }
     output::message(messages::summary(&imported));
     workspace::warn(session.root());
-    let notes = messages::notes(&found, &imported);
+    let notes = messages::notes(args, &found, &imported);
     let next_steps = messages::next_steps(args, &imported);
     session.plan(&imported.intent, notes, next_steps)
 }
@@ -117,17 +127,38 @@ fn check_beside(root: &Path, from: &Path) -> anyhow::Result<()> {
 
 fn head(args: &Args, found: &Found) -> Head {
     let project = &found.project;
-    let name = args.project_name.as_ref().unwrap_or(&project.project_name);
+    let name = match (&args.project_name, &project.project_name) {
+        (Some(name), _) => name.clone(),
+        (None, name) if name.is_empty() => named_after(&project.repo, args.from.as_deref()),
+        (None, name) => name.clone(),
+    };
     Head {
         layout: LAYOUT.to_owned(),
         kbr: KBR.to_owned(),
-        name: name.clone(),
-        domain: project.domain.clone(),
+        name,
+        domain: args.domain.as_ref().unwrap_or(&project.domain).clone(),
         repo: project.repo.clone(),
         owner: String::new(),
         license: found.license.to_owned(),
         library: Origin::default(),
     }
+}
+
+/// The name of a project that has none: the last word of its Go module, or of its folder.
+fn named_after(module: &str, from: Option<&Path>) -> String {
+    let is_version = |word: &&str| {
+        let number = word.strip_prefix('v').unwrap_or_default();
+        !number.is_empty() && number.bytes().all(|it| it.is_ascii_digit())
+    };
+    let word = module
+        .rsplit('/')
+        .find(|it| !is_version(it))
+        .unwrap_or_default();
+    let folder = from
+        .and_then(|it| it.canonicalize().ok())
+        .unwrap_or_default();
+    let folder = folder.file_name().unwrap_or_default().to_string_lossy();
+    name::propose(if word.is_empty() { &folder } else { word }, embedded::LOCK)
 }
 
 /// What is written, and what has to be said about it.
@@ -142,13 +173,13 @@ struct Imported {
     carried: BTreeMap<String, String>,
     /// Kinds of other projects, whose crates are not known.
     external: Vec<GoResource>,
-    /// Kinds of PROJECT that have neither a CRD nor code, such as those of configuration files.
+    /// Kinds of PROJECT that have no CRD, such as those of configuration files.
     undefined: Vec<GoResource>,
 }
 
 impl Imported {
     fn new(found: &Found, head: Head) -> anyhow::Result<Self> {
-        init::check(&head)?;
+        init::check_imported(&head)?;
         let intent = Intent::head(&Project::new(head), Presence::New);
         let mut imported = Imported {
             intent,
@@ -189,8 +220,7 @@ impl Imported {
         if let Some(definition) = found.definitions.iter().find(|it| resource.is_of(it)) {
             return self.definition(definition, found);
         }
-        let has_code = resource.webhooks.is_some() || !resource.controller_names().is_empty();
-        if resource.is_own() && (has_code || found.definitions.is_empty()) {
+        if resource.is_own() && found.definitions.is_empty() {
             return Err(no_definition(resource));
         }
         if resource.is_own() {
@@ -235,7 +265,8 @@ impl Imported {
     /// The controllers and webhooks of a resource.
     fn code(&mut self, resource: &GoResource, found: &Found) -> anyhow::Result<()> {
         let names = resource.controller_names();
-        if names.is_empty() && resource.webhooks.is_none() {
+        let has_code = !names.is_empty() || resource.webhooks.is_some();
+        if !has_code || self.undefined.contains(resource) {
             return Ok(());
         }
         let Some(target) = target(resource, self.intent.project()) else {
@@ -340,11 +371,11 @@ fn spokes(hub: &Target, said: &[String], project: &Project) -> Vec<String> {
 
 fn no_definition(resource: &GoResource) -> anyhow::Error {
     let text = format!(
-        "`config/crd` has no CRD of `{}` in `{}`",
+        "found no CRD of `{}` in `{}`",
         resource.kind,
         resource.full_group()
     );
-    let help = "run `make manifests` in the project in Go, or copy the CRD to `config/crd/bases`, then import it again";
+    let help = "run `make manifests` in the project in Go, or name the folder of its CRDs with `--crds DIR`, then import it again";
     Diagnostic::new(text).help(help).into()
 }
 

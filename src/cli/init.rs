@@ -150,7 +150,8 @@ fn ask(args: &Args, root: &Path) -> anyhow::Result<Option<String>> {
     }
     check(&wanted(args, None, root, None, package(root).as_deref()))?;
     let domain = prompt::text("Domain", DOMAIN, |domain| {
-        domain_problem(domain).map_or(Ok(()), |(problem, _)| Err(problem))
+        let problem = domain_problem(domain).or_else(|| protected_problem(domain));
+        problem.map_or(Ok(()), |(problem, _)| Err(problem))
     });
     domain.map(Some)
 }
@@ -200,6 +201,22 @@ fn wanted(
 /// # Errors
 /// All problems.
 pub fn check(project: &Head) -> anyhow::Result<()> {
+    let mut problems = problems(project);
+    if let Some((problem, help)) = protected_problem(&project.domain) {
+        problems.add(problem, help);
+    }
+    problems.into_result()
+}
+
+/// As [`check`], for a project whose kinds exist: those of the Kubernetes project itself may be of its domain.
+///
+/// # Errors
+/// All problems.
+pub fn check_imported(project: &Head) -> anyhow::Result<()> {
+    problems(project).into_result()
+}
+
+fn problems(project: &Head) -> Problems {
     let mut problems = Problems::default();
     if let Some(problem) = name::problem(&project.name, embedded::LOCK) {
         let name = name::propose(&project.name, embedded::LOCK);
@@ -224,20 +241,25 @@ pub fn check(project: &Head) -> anyhow::Result<()> {
     if let Some(problem) = values::owner_problem(&project.owner) {
         problems.add(problem, "pass a name: `--owner 'The Crew'`");
     }
-    problems.into_result()
+    problems
 }
 
 /// The problem of an invalid domain, and a valid one.
 fn domain_problem(domain: &str) -> Option<(String, String)> {
+    if names::is_subdomain(domain) {
+        return None;
+    }
     let nearest = match names::to_subdomain(domain) {
         nearest if nearest.is_empty() => DOMAIN.to_owned(),
         nearest => nearest,
     };
-    if !names::is_subdomain(domain) {
-        let rule = "use lower-case letters, digits, and `-` or `.` between them";
-        let problem = format!("`{domain}` is not a domain: {rule}");
-        return Some((problem, format!("try `--domain {nearest}`")));
-    }
+    let rule = "use lower-case letters, digits, and `-` or `.` between them";
+    let problem = format!("`{domain}` is not a domain: {rule}");
+    Some((problem, format!("try `--domain {nearest}`")))
+}
+
+/// The problem of a domain in which no one may create a kind, and another one.
+fn protected_problem(domain: &str) -> Option<(String, String)> {
     let owner = protected(domain)?;
     Some((
         format!(

@@ -93,7 +93,7 @@ fn more_than_a_project_can_have_is_an_error_that_names_the_limit() {
         (project("", values), "its YAML has too many values"),
         (
             project("", (0..1001).map(crd)),
-            "it has 1001 versions of kinds in `config/crd`, but an import takes at most 1000",
+            "it has 1001 versions of kinds, but an import takes at most 1000",
         ),
         (
             project("", [("a.go".to_owned(), webhooks)]),

@@ -234,7 +234,7 @@ fn a_project_whose_files_differ_from_its_project_file_is_taken_over_whole() {
     assert!(output.status.success(), "{printed}");
     for text in [
         "imported captains: 2 versions, 2 controllers, 1 webhook",
-        "no CRD of `Settings`, so it is not imported: right for a kind of configuration files",
+        "found no CRD of `Settings`, so it is not imported: right for a kind of configuration files",
         "the reconciler `MateReconciler` in `cmd/more.go`, of which `PROJECT` names no controller",
         "the webhook at `/mate` in `cmd/more.go`, which `PROJECT` does not name",
         "a finalizer of which `/mate` is a part: keep its whole name",
@@ -245,6 +245,129 @@ fn a_project_whose_files_differ_from_its_project_file_is_taken_over_whole() {
     }
     assert!(!printed.contains("others/mates.yaml"), "{printed}");
     has(&folder, "api/src/crew/v1/mate.rs", &["pub ship: String"]);
+}
+
+/// Imports the project after a change of it; what the command printed.
+fn import_whole(folder: &TempDir, args: &[&str]) -> String {
+    let args = [&["captains", "--directory", "new"], args].concat();
+    let output = import(folder.path(), &args);
+    let printed = support::stderr(&output, folder.path());
+    assert!(output.status.success(), "{printed}");
+    printed
+}
+
+#[test]
+fn the_folder_of_the_crds_is_found_or_named() {
+    let folder = folder();
+    let crds = folder.path().join("captains/config/crd");
+    let others = folder.path().join("captains/deploy/crds");
+    fs::create_dir(folder.path().join("captains/deploy")).unwrap();
+    fs::rename(crds.join("bases"), &others).unwrap();
+    let printed = import_whole(&folder, &[]);
+    let note = "note: the CRDs come from `deploy/crds`; `--crds` names another folder";
+    assert!(printed.contains(note), "{printed}");
+    has(&folder, "api/src/crew/v1/captain.rs", &["pub ship: String"]);
+
+    fs::remove_dir_all(folder.path().join("new")).unwrap();
+    fs::rename(others, folder.path().join("crds")).unwrap();
+    let printed = import_whole(&folder, &["--crds", "crds"]);
+    assert!(!printed.contains("the CRDs come from"), "{printed}");
+    has(&folder, "api/src/crew/v1/captain.rs", &["pub ship: String"]);
+
+    fs::remove_dir_all(folder.path().join("new")).unwrap();
+    let args = ["captains", "--directory", "new", "--crds", "captains/cmd"];
+    let output = import(folder.path(), &args);
+    let printed = support::stderr(&output, folder.path());
+    assert!(
+        printed.contains("found no CRD in the folder of `--crds`"),
+        "{printed}"
+    );
+}
+
+#[test]
+fn the_crds_decide_where_project_says_otherwise() {
+    for (from, to) in [
+        (
+            "  domain: example.com\n  group: crew\n",
+            "  domain: crew.example.com\n  group: crew.example.com\n",
+        ),
+        ("  domain: example.com\n  group: crew\n", "  group: core\n"),
+        ("domain: example.com\nlayout:\n- go.kubebuilder.io/v4\n", ""),
+    ] {
+        let folder = folder();
+        change(&folder, "PROJECT", from, to);
+        let printed = import_whole(&folder, &[]);
+        let summary = "imported captains: 1 version, 2 controllers, 1 webhook";
+        assert!(printed.contains(summary), "{printed}");
+        has(&folder, "PROJECT", &["domain = \"example.com\""]);
+    }
+    // A kind without a CRD is left out, whatever code PROJECT names for it.
+    let folder = folder();
+    let ship = "resources:\n- {api: {}, controller: true, domain: example.com, group: crew, kind: Ship, version: v1}\n";
+    change(&folder, "PROJECT", "resources:\n", ship);
+    let printed = import_whole(&folder, &[]);
+    assert!(printed.contains("found no CRD of `Ship`"), "{printed}");
+    assert!(
+        !printed.contains("`Ship` is a kind of another project"),
+        "{printed}"
+    );
+}
+
+#[test]
+fn kinds_of_the_kubernetes_project_can_be_imported() {
+    let folder = folder();
+    let project = fs::read_to_string(folder.path().join("captains/PROJECT")).unwrap();
+    let project = project.replace("example.com\n", "kubernetes.io\n");
+    fs::write(folder.path().join("captains/PROJECT"), project).unwrap();
+    let crd = "config/crd/bases/crew.example.com_captains.yaml";
+    change(
+        &folder,
+        crd,
+        "group: crew.example.com",
+        "group: crew.kubernetes.io",
+    );
+    import_whole(&folder, &[]);
+    has(&folder, "PROJECT", &["domain = \"kubernetes.io\""]);
+    fs::remove_dir_all(folder.path().join("new")).unwrap();
+    import_whole(&folder, &["--domain", "example.com"]);
+    has(&folder, "PROJECT", &["domain = \"example.com\""]);
+}
+
+#[test]
+fn a_project_of_version_2_is_named_after_its_module() {
+    let folder = folder();
+    let project = "domain: example.com\nresources:\n- {group: crew, kind: Captain, version: v1}\nversion: \"2\"\n";
+    fs::write(folder.path().join("captains/PROJECT"), project).unwrap();
+    let named = |name: &str| {
+        let printed = import_whole(&folder, &[]);
+        let note = format!(
+            "note: `PROJECT` has no project name: the new project is `{name}`; `--project-name` changes it"
+        );
+        assert!(printed.contains(&note), "{printed}");
+        let summary = format!("imported {name}: 1 version, 0 controllers, 0 webhooks");
+        assert!(printed.contains(&summary), "{printed}");
+        fs::remove_dir_all(folder.path().join("new")).unwrap();
+    };
+    named("captains");
+    let module = "module example.com/sea/crew-operator/v2\n\ngo 1.24\n";
+    fs::write(folder.path().join("captains/go.mod"), module).unwrap();
+    named("crew-operator");
+}
+
+#[test]
+fn each_file_that_agents_are_told_of_exists() {
+    let (folder, _) = imported();
+    let agents = fs::read_to_string(folder.path().join("new/AGENTS.md")).unwrap();
+    let (_, parts) = agents.split_once("```text\n").unwrap();
+    let (parts, _) = parts.split_once("```").unwrap();
+    let lines = parts.lines().filter(|line| !line.starts_with('#'));
+    let files: Vec<_> = lines
+        .flat_map(|line| line.split_once(": ").unwrap().1.split(", "))
+        .collect();
+    assert!(files.len() > 4, "{parts}");
+    for file in files {
+        assert!(folder.path().join("new").join(file).exists(), "{file}");
+    }
 }
 
 #[test]
@@ -304,8 +427,8 @@ fn a_folder_that_cannot_be_imported_is_an_error_with_the_cure() {
     fails(
         &["captains", "--directory", "new"],
         &[
-            "`config/crd` has no CRD of `Captain`",
-            "run `make manifests` in the project in Go, or copy the CRD",
+            "found no CRD of `Captain`",
+            "run `make manifests` in the project in Go, or name the folder of its CRDs with `--crds DIR`",
         ],
     );
     assert!(!folder.path().join("new").exists());

@@ -2,6 +2,7 @@
 
 pub mod carried;
 mod catalog;
+mod definitions;
 mod manifests;
 mod project;
 mod reconcilers;
@@ -11,11 +12,12 @@ mod yaml;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::imported::{self, Definition};
+use crate::imported::Definition;
 use crate::quote::is_plain;
 use kbr_host::diagnostic::Diagnostic;
 use kbr_host::yaml::Budget;
 
+pub use definitions::{has_definition, is_yaml};
 pub use manifests::{Manager, Sample};
 pub use project::{GoProject, GoResource, GoWebhooks};
 pub use reconcilers::{Reconciler, Reconcilers};
@@ -30,8 +32,10 @@ pub type Files = BTreeMap<String, String>;
 pub struct Found {
     /// Its PROJECT.
     pub project: GoProject,
-    /// The definitions in `config/crd`.
+    /// The definitions of its kinds.
     pub definitions: Vec<Definition>,
+    /// The folders outside `config/crd` that they come from, unless the user named them.
+    pub elsewhere: Vec<String>,
     /// The reconcilers in its Go files.
     pub reconcilers: Reconcilers,
     /// The `+kubebuilder:rbac` comments of all Go files, sorted by their files.
@@ -63,8 +67,16 @@ pub struct Found {
 /// Reads the files of a project.
 ///
 /// # Errors
-/// PROJECT is missing, or of another tool; a definition is not a CRD that kbr can read.
+/// As [`read_with`].
 pub fn read(files: &Files) -> anyhow::Result<Found> {
+    read_with(files, None)
+}
+
+/// As [`read`], with the files of a folder that has the CRDs.
+///
+/// # Errors
+/// PROJECT is missing, or of another tool; a definition is not a CRD that kbr can read.
+pub fn read_with(files: &Files, crds: Option<&Files>) -> anyhow::Result<Found> {
     let Some(text) = files.get("PROJECT") else {
         let text = "it has no file `PROJECT`, which kubebuilder and operator-sdk write";
         return Err(Diagnostic::new(text)
@@ -73,12 +85,19 @@ pub fn read(files: &Files) -> anyhow::Result<Found> {
     };
     check_names(files)?;
     let budget = &mut Budget::default();
-    let project = project::parse(text, budget)?;
+    let mut project = project::parse(text, budget)?;
     let sources: Vec<_> = files
         .iter()
         .filter(|(path, _)| has_extension(path, &["go"]) && !path.ends_with("_test.go"))
         .collect();
-    let definitions = definitions(files, budget);
+    if project.layout.is_empty() && sources.is_empty() {
+        return Err(project::not_in_go("it has no file of Go"));
+    }
+    if project.repo.is_empty() {
+        let module = files.get("go.mod").and_then(|text| module(text));
+        project.repo = module.unwrap_or_default();
+    }
+    let definitions = definitions::find(files, crds, &project, budget);
     let samples = manifests::samples(files, budget);
     let manager = manifests::manager(files, budget);
     let components = manifests::components(files, &project, budget);
@@ -88,14 +107,17 @@ pub fn read(files: &Files) -> anyhow::Result<Found> {
     }
     let definitions = definitions?;
     let mut left = manifests::left(files);
-    left.retain(|path| !definitions.contains_key(path));
+    left.retain(|path| !definitions.files.contains_key(path));
+    let all: Vec<_> = definitions.all().collect();
+    project.correct(&all);
     let mut reconcilers = Reconcilers::default();
     for (path, text) in &sources {
         reconcilers.add(path, text);
     }
     let (webhooks, permissions) = markers(&sources, &project)?;
     Ok(Found {
-        definitions: definitions.into_values().collect(),
+        definitions: definitions.files.into_values().flatten().collect(),
+        elsewhere: definitions.elsewhere,
         reconcilers,
         permissions,
         webhooks,
@@ -176,38 +198,10 @@ fn has_extension(path: &str, extensions: &[&str]) -> bool {
     extensions.contains(&extension)
 }
 
-/// The definitions that controller-gen wrote, by their files: in `bases`, or in another folder beside it.
-fn definitions(files: &Files, budget: &mut Budget) -> anyhow::Result<BTreeMap<String, Definition>> {
-    let all = files.range("config/crd/".to_owned().."config/crd0".to_owned());
-    let all = all.filter(|(path, _)| has_extension(path, &["yaml", "yml"]));
-    let (bases, others): (Vec<_>, Vec<_>) =
-        all.partition(|(path, _)| path.starts_with("config/crd/bases/"));
-    let mut found: BTreeMap<String, Definition> = BTreeMap::new();
-    let mut known = BTreeSet::new();
-    let kind = |it: &Definition| (it.group.clone(), it.kind.clone());
-    for (path, text) in bases {
-        let definition = imported::read_within(text, None, budget);
-        let definition = definition.map_err(|error| error.context(format!("`{path}`")))?;
-        known.insert(kind(&definition));
-        found.insert(path.clone(), definition);
-    }
-    for (path, text) in others {
-        // Patches are not whole definitions.
-        let Ok(definition) = imported::read_within(text, None, budget) else {
-            continue;
-        };
-        if known.insert(kind(&definition)) {
-            found.insert(path.clone(), definition);
-        }
-    }
-    let versions = found.values().map(|it| it.versions.len()).sum();
-    if versions > project::MOST {
-        return Err(project::too_many(
-            "versions of kinds in `config/crd`",
-            versions,
-        ));
-    }
-    Ok(found)
+/// `module example.com/captains`.
+fn module(text: &str) -> Option<String> {
+    let mut names = text.lines().filter_map(|line| line.strip_prefix("module "));
+    names.next().map(|name| name.trim().to_owned())
 }
 
 /// `IMG ?= registry.example.com/captains:v1`.

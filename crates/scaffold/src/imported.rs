@@ -30,7 +30,7 @@ mod text;
 use serde_json::Value;
 
 pub use definition::{Definition, Version};
-pub use document::{read, read_within};
+pub use document::{read, read_all};
 pub use kept::Kept;
 pub use normal::normal;
 

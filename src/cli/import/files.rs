@@ -6,15 +6,16 @@ use std::path::Path;
 use anyhow::{Context as _, bail};
 
 use kbr_host::regular;
-use kbr_scaffold::golang::Files;
+use kbr_scaffold::golang::{self, Files};
 
-/// Folders with files of others, or that tools write.
-const SKIPPED: [&str; 7] = [
+/// Folders with files of others, or that tools write or Go ignores.
+const SKIPPED: [&str; 8] = [
     ".git",
     "bin",
     "dist",
     "node_modules",
     "testbin",
+    "testdata",
     "third_party",
     "vendor",
 ];
@@ -23,61 +24,89 @@ const SKIPPED: [&str; 7] = [
 const MOST: usize = 64 << 20;
 const DEEPEST: usize = 16;
 
-/// PROJECT, Makefile, license, Go files, and what is below `config`. Links are not followed.
+/// PROJECT, Makefile, license, Go files, what is below `config`, and CRDs. Links are not followed.
 ///
 /// # Errors
 /// A folder or file cannot be read, or all of them are too large.
 pub fn read(root: &Path) -> anyhow::Result<Files> {
-    let mut files = Files::new();
-    let mut left = MOST;
-    folder(root, "", DEEPEST, &mut left, &mut files)?;
-    Ok(files)
+    of(root, "", is_read)
 }
 
-fn folder(
-    path: &Path,
-    prefix: &str,
-    depth: usize,
-    left: &mut usize,
-    files: &mut Files,
-) -> anyhow::Result<()> {
-    let cannot = || format!("cannot read `{}`", path.display());
-    for entry in fs::read_dir(path).with_context(cannot)? {
-        let entry = entry.with_context(cannot)?;
-        let Some(name) = entry.file_name().to_str().map(str::to_owned) else {
-            continue;
-        };
-        let (path, relative) = (entry.path(), format!("{prefix}{name}"));
-        let kind = entry.file_type().with_context(cannot)?;
-        if kind.is_dir() && depth > 0 && !SKIPPED.contains(&name.as_str()) {
-            folder(&path, &format!("{relative}/"), depth - 1, left, files)?;
-        } else if kind.is_file() && is_read(&relative) {
-            let text = regular::text(&path)
-                .with_context(|| format!("cannot read `{}`", path.display()))?;
-            let Some(rest) = left.checked_sub(relative.len() + text.len()) else {
-                bail!("the project has more than {} MiB of sources", MOST >> 20);
+/// The CRDs below a folder.
+///
+/// # Errors
+/// As [`read`].
+pub fn crds(root: &Path) -> anyhow::Result<Files> {
+    of(root, &format!("{}/", root.display()), |_| false)
+}
+
+fn of(root: &Path, prefix: &str, is_read: fn(&str) -> bool) -> anyhow::Result<Files> {
+    let mut reading = Reading {
+        is_read,
+        left: MOST,
+        files: Files::new(),
+    };
+    reading.folder(root, prefix, DEEPEST)?;
+    Ok(reading.files)
+}
+
+struct Reading {
+    /// Which files are read whatever is in them, besides CRDs.
+    is_read: fn(&str) -> bool,
+    left: usize,
+    files: Files,
+}
+
+impl Reading {
+    fn folder(&mut self, path: &Path, prefix: &str, depth: usize) -> anyhow::Result<()> {
+        let cannot = || format!("cannot read `{}`", path.display());
+        for entry in fs::read_dir(path).with_context(cannot)? {
+            let entry = entry.with_context(cannot)?;
+            let Some(name) = entry.file_name().to_str().map(str::to_owned) else {
+                continue;
             };
-            *left = rest;
-            files.insert(relative, text);
+            let (path, relative) = (entry.path(), format!("{prefix}{name}"));
+            let kind = entry.file_type().with_context(cannot)?;
+            if kind.is_dir() && depth > 0 && !SKIPPED.contains(&name.as_str()) {
+                self.folder(&path, &format!("{relative}/"), depth - 1)?;
+            } else if kind.is_file() {
+                self.file(&path, relative)?;
+            }
         }
+        Ok(())
     }
-    Ok(())
+
+    fn file(&mut self, path: &Path, relative: String) -> anyhow::Result<()> {
+        let text = if (self.is_read)(&relative) {
+            regular::text(path).with_context(|| format!("cannot read `{}`", path.display()))?
+        } else if golang::is_yaml(&relative) {
+            match regular::text(path) {
+                Ok(text) if golang::has_definition(&text) => text,
+                _ => return Ok(()),
+            }
+        } else {
+            return Ok(());
+        };
+        let Some(rest) = self.left.checked_sub(relative.len() + text.len()) else {
+            bail!("the project has more than {} MiB of sources", MOST >> 20);
+        };
+        self.left = rest;
+        self.files.insert(relative, text);
+        Ok(())
+    }
 }
 
 fn is_read(path: &str) -> bool {
-    let ends = |extension: &str| {
-        Path::new(path)
-            .extension()
-            .is_some_and(|it| it == extension)
-    };
+    let extension = Path::new(path).extension();
     [
         "PROJECT",
         "Makefile",
+        "go.mod",
         "LICENSE",
         "LICENSE.txt",
         "hack/boilerplate.go.txt",
     ]
     .contains(&path)
-        || ends("go")
-        || (path.starts_with("config/") && (ends("yaml") || ends("yml")))
+        || extension.is_some_and(|it| it == "go")
+        || (path.starts_with("config/") && golang::is_yaml(path))
 }

@@ -22,17 +22,28 @@ pub fn summary(imported: &Imported) -> String {
 }
 
 /// What is not taken over, and where it belongs.
-pub fn notes(found: &Found, imported: &Imported) -> Lines {
+pub fn notes(args: &Args, found: &Found, imported: &Imported) -> Lines {
     let mut text = imported.types.clone();
     let mut note = |line: String| {
         text.add(format_args!("note: {line}"));
     };
+    if found.project.project_name.is_empty() && args.project_name.is_none() {
+        let name = &imported.intent.project().head.name;
+        note(format!(
+            "`PROJECT` has no project name: the new project is `{name}`; `--project-name` changes it"
+        ));
+    }
+    for folder in &found.elsewhere {
+        note(format!(
+            "the CRDs come from `{folder}`; `--crds` names another folder"
+        ));
+    }
     for resource in &imported.external {
         note(external(resource));
     }
     for GoResource { kind, .. } in &imported.undefined {
         note(format!(
-            "`config/crd` has no CRD of `{kind}`, so it is not imported: right for a kind of configuration files; otherwise run `make manifests` in the project in Go, and import it again"
+            "found no CRD of `{kind}`, so it is not imported: right for a kind of configuration files; otherwise run `make manifests` in the project in Go, or name the folder of its CRDs with `--crds DIR`, and import it again"
         ));
     }
     for line in unclaimed::notes(found, imported) {

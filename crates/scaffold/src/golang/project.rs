@@ -1,10 +1,11 @@
-//! The PROJECT file of kubebuilder, version 3: <https://kubebuilder.io/reference/project-config>.
+//! The PROJECT file of kubebuilder, versions 2 and 3: <https://kubebuilder.io/reference/project-config>.
+//! It says what commands once did: people move groups and folders, and never correct it.
 
 use serde::Deserialize;
 
 use super::yaml;
 use crate::imported::Definition;
-use crate::resource::names;
+use crate::resource::{kubernetes, names};
 use kbr_host::diagnostic::Diagnostic;
 use kbr_host::yaml::Budget;
 
@@ -12,9 +13,9 @@ use kbr_host::yaml::Budget;
 #[derive(Debug, Default, PartialEq, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct GoProject {
-    /// Only `3` is known.
+    /// `3`; or `2`, which has neither layout nor project name, and one domain for all resources.
     pub version: String,
-    /// The plugins that wrote the project: `go.kubebuilder.io/v4`.
+    /// The plugins that wrote the project: `go.kubebuilder.io/v4`; empty if it does not say them.
     #[serde(deserialize_with = "yaml::one_or_more")]
     pub layout: Vec<String>,
     /// `example.com`.
@@ -51,6 +52,9 @@ pub struct GoResource {
     pub external: bool,
     /// Its webhooks.
     pub webhooks: Option<GoWebhooks>,
+    /// The full group, if it is another one than PROJECT says.
+    #[serde(skip)]
+    pub moved: Option<String>,
 }
 
 /// A controller.
@@ -96,8 +100,18 @@ impl GoResource {
         definition.kind == self.kind && definition.group == self.full_group()
     }
 
+    /// Whether its kind may come from `definition`, whose group PROJECT need not say.
+    pub fn is_from(&self, definition: &Definition) -> bool {
+        let mut versions = definition.versions.iter();
+        let mut has_version = || versions.any(|it| it.name == self.version);
+        definition.kind == self.kind && (definition.group == self.full_group() || has_version())
+    }
+
     /// `crew.example.com`; `apps`; empty for Kubernetes' core group.
     pub fn full_group(&self) -> String {
+        if let Some(moved) = &self.moved {
+            return moved.clone();
+        }
         let group = match self.group.as_str() {
             "core" => "",
             group => group,
@@ -135,45 +149,89 @@ pub fn too_many(what: &str, found: usize) -> anyhow::Error {
     Diagnostic::new(text).help(help).into()
 }
 
+/// The error for a project of another language.
+pub fn not_in_go(why: &str) -> anyhow::Error {
+    Diagnostic::new(format!("the project is not in Go: {why}"))
+        .help("create its kinds with `kbr create api --from-crd`")
+        .into()
+}
+
+impl GoProject {
+    /// What version 3 says of each resource, and version 2 and early releases of 3, which have no layout, of none.
+    fn complete(&mut self) {
+        for resource in self.resources.iter_mut().filter(|it| !it.external) {
+            if kubernetes::find(&resource.group, &resource.version, &resource.kind).is_some() {
+                continue;
+            }
+            if resource.domain.is_empty() {
+                resource.domain.clone_from(&self.domain);
+            }
+            resource.api.get_or_insert_default();
+        }
+    }
+
+    /// The kinds of the project that none of `definitions` defines.
+    pub fn undefined(&self, definitions: &[&Definition]) -> Vec<&GoResource> {
+        let is_defined = |it: &GoResource| definitions.iter().any(|defined| it.is_from(defined));
+        let own = self.resources.iter().filter(|it| it.is_own());
+        own.filter(|it| !is_defined(it)).collect()
+    }
+
+    /// Takes from the definitions what PROJECT says otherwise: the group of a kind if only one definition has that kind and version, and
+    /// the domain if it has none.
+    pub fn correct(&mut self, definitions: &[&Definition]) {
+        let resources = &self.resources;
+        let is_taken = |it: &&Definition| resources.iter().any(|known| known.is_of(it));
+        let (taken, free): (Vec<&Definition>, Vec<_>) =
+            definitions.iter().partition(|it| is_taken(it));
+        for resource in self.resources.iter_mut().filter(|it| it.is_own()) {
+            let mut found = free.iter().filter(|it| resource.is_from(it));
+            let is_right = taken.iter().any(|it| resource.is_of(it));
+            if let (false, Some(only), None) = (is_right, found.next(), found.next()) {
+                resource.moved = Some(only.group.clone());
+            }
+        }
+        if !names::is_subdomain(&self.domain) {
+            let groups = definitions.iter().map(|it| it.group.as_str());
+            let domain = |group: &'_ str| match group.split_once('.') {
+                Some((_, domain)) if domain.contains('.') => domain.to_owned(),
+                _ => group.to_owned(),
+            };
+            self.domain = groups.min().map(domain).unwrap_or_default();
+        }
+    }
+}
+
 /// Reads the text of PROJECT.
 ///
 /// # Errors
 /// It is broken, of another version, or of a project that is not in Go.
 pub fn parse(text: &str, budget: &mut Budget) -> anyhow::Result<GoProject> {
-    let project: GoProject = budget.document(text).map_err(|error| {
+    let mut project: GoProject = budget.document(text).map_err(|error| {
         let error = error.to_string();
         Diagnostic::new("`PROJECT` is not one of kubebuilder")
             .details(error.lines().next().unwrap_or_default())
     })?;
-    if project.version != "3" {
-        let text = format!(
-            "`PROJECT` has the version `{}`: only `3` can be imported",
-            project.version
-        );
+    let version = &project.version;
+    if !["2", "3"].contains(&version.as_str()) {
+        let text =
+            format!("`PROJECT` has the version `{version}`: only `2` and `3` can be imported");
         let help = "upgrade the project with kubebuilder first: https://kubebuilder.io/migrations";
         return Err(Diagnostic::new(text).help(help).into());
+    }
+    if project.layout.is_empty() {
+        project.complete();
     }
     let tables = project.resources.iter().map(GoResource::tables).sum();
     if tables > MOST {
         return Err(too_many("controllers and webhooks", tables));
     }
-    if project.layout.is_empty() {
-        return Err(Diagnostic::new("`PROJECT` has no `layout`")
-            .help("if the project is in Go, add the line `layout: [go.kubebuilder.io/v4]`, then import it again")
-            .into());
-    }
-    if !project
-        .layout
-        .iter()
-        .any(|plugin| plugin.starts_with("go.") || plugin.contains("go.kubebuilder.io"))
-    {
-        let text = format!(
-            "the project is not in Go: its layout is `{}`",
+    let is_go = |plugin: &String| plugin.starts_with("go.") || plugin.contains("go.kubebuilder.io");
+    if !project.layout.is_empty() && !project.layout.iter().any(is_go) {
+        return Err(not_in_go(&format!(
+            "its layout is `{}`",
             project.layout.join(", ")
-        );
-        return Err(Diagnostic::new(text)
-            .help("create its kinds with `kbr create api --from-crd`")
-            .into());
+        )));
     }
     if let Some(resource) = project.resources.iter().find(|it| !it.has_names()) {
         let GoResource { kind, version, .. } = resource;

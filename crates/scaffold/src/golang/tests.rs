@@ -43,10 +43,45 @@ fn projects_of_other_languages_and_versions_are_refused_with_the_cure() {
         ansible.contains("not in Go") && ansible.contains("--from-crd"),
         "{ansible}"
     );
-    assert!(refused("version: '3'\n").contains("`PROJECT` has no `layout`"));
-    let old = refused("version: '2'\n");
-    assert!(old.contains("the version `2`"), "{old}");
+    let old = refused("version: '1'\n");
+    assert!(old.contains("the version `1`"), "{old}");
     assert!(refused("- 1").contains("not one of kubebuilder"));
+}
+
+#[test]
+fn a_project_without_a_layout_is_one_in_go_if_it_has_go() {
+    let files = |more: &[(&str, &str)]| {
+        let files = [("PROJECT", "version: '3'\n")].iter().chain(more);
+        let files = files.map(|(path, text)| (path.to_string(), text.to_string()));
+        read(&files.collect())
+    };
+    let error = files(&[]).unwrap_err().to_string();
+    assert!(error.contains("it has no file of Go"), "{error}");
+    let module = "// Comment\nmodule example.com/captains/v2\n\ngo 1.24\n";
+    let found = files(&[("main.go", ""), ("go.mod", module)]).unwrap();
+    assert_eq!(found.project.repo, "example.com/captains/v2");
+    let kind = "version: '3'\ndomain: io\nresources: [{group: crew, kind: A, version: v1}]\n";
+    let project = project::parse(kind, &mut Budget::default()).unwrap();
+    assert!(project.resources[0].is_own());
+    assert_eq!(project.resources[0].full_group(), "crew.io");
+}
+
+#[test]
+fn version_2_says_the_domain_once_for_all_of_its_own_kinds() {
+    let text = "version: 2\ndomain: sea.com\nrepo: example.com/captains\nresources:\n- {group: crew, kind: Captain, version: v1}\n- {group: apps, kind: Deployment, version: v1}\n";
+    let project = project::parse(text, &mut Budget::default()).unwrap();
+    let groups = project
+        .resources
+        .iter()
+        .map(|it| (it.full_group(), it.is_own()));
+    let groups: Vec<_> = groups.collect();
+    assert_eq!(
+        groups,
+        [
+            ("crew.sea.com".to_owned(), true),
+            ("apps".to_owned(), false)
+        ]
+    );
 }
 
 #[test]

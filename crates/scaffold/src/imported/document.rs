@@ -12,18 +12,31 @@ use crate::quote::is_plain;
 /// # Errors
 /// The text is neither, contains no CRD of `apiextensions.k8s.io/v1`, or several of them.
 pub fn read(text: &str, kind: Option<&str>) -> anyhow::Result<Definition> {
-    read_within(text, kind, &mut Budget::default())
+    let (mut found, others) = split(text, &mut Budget::default())?;
+    if let Some(kind) = kind {
+        let is_wanted = |crd: &Value| crd["spec"]["names"]["kind"] == json!(kind);
+        if !found.is_empty() && !found.iter().any(is_wanted) {
+            return Err(not_among(kind, &found).into());
+        }
+        found.retain(is_wanted);
+    }
+    match &found[..] {
+        [crd] => checked(crd),
+        [] => Err(none(&others).into()),
+        several => Err(too_many(several).into()),
+    }
 }
 
-/// As [`read`], for one of several texts that share a budget.
+/// All definitions in one of several texts that share a budget. It may have none.
 ///
 /// # Errors
-/// As [`read`], or the budget is spent.
-pub fn read_within(
-    text: &str,
-    kind: Option<&str>,
-    budget: &mut Budget,
-) -> anyhow::Result<Definition> {
+/// The text is not YAML, the budget is spent, or one of them is not a CRD of `apiextensions.k8s.io/v1`.
+pub fn read_all(text: &str, budget: &mut Budget) -> anyhow::Result<Vec<Definition>> {
+    split(text, budget)?.0.iter().map(checked).collect()
+}
+
+/// The definitions in a text, and the kinds of its other objects.
+fn split(text: &str, budget: &mut Budget) -> anyhow::Result<(Vec<Value>, Vec<String>)> {
     let mut found: Vec<Value> = Vec::new();
     let mut others: Vec<String> = Vec::new();
     for document in documents(text, budget)? {
@@ -42,24 +55,13 @@ pub fn read_within(
             (_, _) => others.push(String::new()),
         }
     }
-    if let Some(kind) = kind {
-        let is_wanted = |crd: &Value| crd["spec"]["names"]["kind"] == json!(kind);
-        if !found.is_empty() && !found.iter().any(is_wanted) {
-            return Err(not_among(kind, &found).into());
-        }
-        found.retain(is_wanted);
-    }
-    match &found[..] {
-        [crd] => checked(crd),
-        [] => Err(none(&others).into()),
-        several => Err(too_many(several).into()),
-    }
+    Ok((found, others))
 }
 
 const CRD: &str = "CustomResourceDefinition";
 
 /// How to get a CRD, for errors.
-const CURE: &str = "get one from a cluster: `kubectl get crd captains.crew.example.com -o yaml | kbr create api --from-crd -`";
+const CURE: &str = "get one from a cluster: `kubectl get crd captains.crew.example.com -o yaml`";
 
 fn documents(text: &str, budget: &mut Budget) -> anyhow::Result<Vec<Value>> {
     if let Ok(value) = serde_json::from_str(text) {

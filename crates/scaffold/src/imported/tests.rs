@@ -74,8 +74,7 @@ fn rejected(text: &str, reason: &str, help: &str) {
     assert!(error.contains(help), "{error}");
 }
 
-const CLUSTER: &str =
-    "kubectl get crd captains.crew.example.com -o yaml | kbr create api --from-crd -";
+const CLUSTER: &str = "kubectl get crd captains.crew.example.com -o yaml";
 
 #[test]
 fn a_file_without_a_crd_is_an_error_with_the_way_to_get_one() {
