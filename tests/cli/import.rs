@@ -355,6 +355,41 @@ fn a_project_of_version_2_is_named_after_its_module() {
 }
 
 #[test]
+fn what_is_not_taken_over_is_one_line_for_a_folder() {
+    let folder = folder();
+    for name in ["a", "b/c", "d/e", "f"] {
+        let path = format!("captains/config/overlays/{name}.yaml");
+        support::write(&folder.path().join(path), b"a: 1\n");
+    }
+    // A label of each kind that is left out.
+    let crd = folder
+        .path()
+        .join("captains/config/crd/bases/crew.example.com_captains.yaml");
+    let text = fs::read_to_string(&crd).unwrap();
+    let labels = text.replace(
+        "metadata:\n  annotations:",
+        "metadata:\n  labels: {a: b}\n  annotations:",
+    );
+    assert_ne!(text, labels);
+    let mates = labels
+        .replace("Captain", "Mate")
+        .replace("captain", "mate")
+        .replace("[cap]", "[]");
+    fs::write(&crd, labels).unwrap();
+    fs::write(crd.with_file_name("mates.yaml"), mates).unwrap();
+    let printed = import_whole(&folder, &[]);
+    let note = "not taken over: `a.yaml`, `b/c.yaml`, `d/e.yaml` and 1 more in `config/overlays`; a folder of yours";
+    assert!(printed.contains(note), "{printed}");
+    assert_eq!(
+        printed
+            .matches("left out the labels of the CRD: `a`")
+            .count(),
+        1,
+        "{printed}"
+    );
+}
+
+#[test]
 fn each_file_that_agents_are_told_of_exists() {
     let (folder, _) = imported();
     let agents = fs::read_to_string(folder.path().join("new/AGENTS.md")).unwrap();

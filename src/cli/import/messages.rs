@@ -1,5 +1,6 @@
 //! What `kbr import` says.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::{Args, Imported, unclaimed};
@@ -23,10 +24,15 @@ pub fn summary(imported: &Imported) -> String {
 
 /// What is not taken over, and where it belongs.
 pub fn notes(args: &Args, found: &Found, imported: &Imported) -> Lines {
-    let mut text = imported.types.clone();
-    let mut note = |line: String| {
-        text.add(format_args!("note: {line}"));
+    let (mut text, mut said) = (Lines::default(), BTreeSet::new());
+    let mut line = |line: String| {
+        if said.insert(line.clone()) {
+            text.add(line);
+        }
     };
+    let types = imported.types.to_string();
+    types.lines().map(str::to_owned).for_each(&mut line);
+    let mut note = |text: String| line(format!("note: {text}"));
     if found.project.project_name.is_empty() && args.project_name.is_none() {
         let name = &imported.intent.project().head.name;
         note(format!(
@@ -64,8 +70,15 @@ pub fn notes(args: &Args, found: &Found, imported: &Imported) -> Lines {
     for finalizer in &found.finalizers {
         note(unclaimed::finalizer(finalizer));
     }
-    for path in &found.left {
-        note(format!("not taken over: `{path}`; {}", place(path)));
+    for paths in found.left.chunk_by(|a, b| folder(a) == folder(b)) {
+        let (folder, place) = (folder(&paths[0]), place(&paths[0]));
+        note(match paths {
+            [path] => format!("not taken over: `{path}`; {place}"),
+            _ => format!(
+                "not taken over: {} in `{folder}`; {place}",
+                unclaimed::some(paths.iter().map(|path| &path[folder.len() + 1..]))
+            ),
+        });
     }
     text
 }
@@ -99,6 +112,13 @@ fn external(resource: &GoResource) -> String {
         "`{kind}` is a kind of another project: {}",
         commands.join(", and ")
     )
+}
+
+/// The folder below `config` that a file is in, at any depth.
+fn folder(path: &str) -> &str {
+    let mut ends = path.match_indices('/').map(|(at, _)| at);
+    let end = ends.nth(1).or_else(|| path.rfind('/'));
+    &path[..end.unwrap_or(0)]
 }
 
 /// Where the content of a file below `config` belongs.

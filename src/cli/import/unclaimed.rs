@@ -31,19 +31,20 @@ pub fn notes(found: &Found, imported: &Imported) -> Vec<String> {
     notes
 }
 
-/// The first reconcilers of a file by their names, and the number of the others.
 fn named(reconcilers: &[Reconciler]) -> String {
+    let end = if reconcilers.len() == 1 { "" } else { "s" };
+    let names = some(reconcilers.iter().map(|it| it.receiver.as_str()));
+    format!("the reconciler{end} {names}")
+}
+
+/// The first names in quotes, and the number of the others.
+pub fn some<'a>(names: impl ExactSizeIterator<Item = &'a str>) -> String {
     const SHOWN: usize = 3;
-    let names = reconcilers.iter().take(SHOWN);
-    let names: Vec<_> = names.map(|it| format!("`{}`", it.receiver)).collect();
-    let word = if reconcilers.len() == 1 {
-        "reconciler"
-    } else {
-        "reconcilers"
-    };
-    match reconcilers.len().saturating_sub(SHOWN) {
-        0 => format!("the {word} {}", names.join(", ")),
-        others => format!("the {word} {} and {others} more", names.join(", ")),
+    let others = names.len().saturating_sub(SHOWN);
+    let names: Vec<_> = names.take(SHOWN).map(|it| format!("`{it}`")).collect();
+    match others {
+        0 => names.join(", "),
+        _ => format!("{} and {others} more", names.join(", ")),
     }
 }
 
