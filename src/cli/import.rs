@@ -203,8 +203,7 @@ impl Imported {
         for resource in resources {
             imported.code(resource, found)?;
         }
-        let head = &imported.intent.project().head;
-        let mut edits = carried::deployment(found, head);
+        let mut edits = carried::deployment(found, imported.intent.project());
         let is_carried = |path: &str| imported.carried.contains_key(path);
         edits.extend(carried::others(&found.permissions, is_carried));
         imported.intent.edit(edits);

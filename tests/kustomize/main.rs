@@ -2,6 +2,7 @@
 
 mod components;
 mod consistent;
+mod imported;
 mod own_namespace;
 mod policy;
 mod project;

@@ -11,7 +11,7 @@ pub struct Edit {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Change {
-    /// `from`, which occurs once, becomes `to`.
+    /// `from` becomes `to`, wherever it occurs in one text.
     Replace { from: String, to: String },
     /// Lines at the end.
     Append(String),
@@ -20,7 +20,7 @@ enum Change {
 }
 
 impl Edit {
-    /// Replaces `from`, which occurs once.
+    /// Replaces `from` in the file's own text, or in the lines of the first table that has it.
     pub fn replace(path: &str, from: &str, to: &str) -> Self {
         let (from, to) = (from.to_owned(), to.to_owned());
         Edit {
@@ -64,7 +64,7 @@ impl Edit {
                 let Some(text) = texts.find(|text| text.contains(from.as_str())) else {
                     return false;
                 };
-                *text = text.replacen(from.as_str(), to, 1);
+                *text = text.replace(from.as_str(), to);
             }
         }
         true

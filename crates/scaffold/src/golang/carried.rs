@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{Described, Found, Manager, Marker, Reconciler};
 use crate::blueprint::Edit;
-use crate::project::Head;
+use crate::project::{Head, Project};
 use crate::quote;
 use crate::resource::controller::Controller;
 use crate::resource::target::Target;
@@ -97,7 +97,8 @@ pub fn webhook_path<'a>(
 }
 
 /// The Deployment, the Lease and the image.
-pub fn deployment(found: &Found, head: &Head) -> Vec<Edit> {
+pub fn deployment(found: &Found, project: &Project) -> Vec<Edit> {
+    let head = &project.head;
     let path = "config/manager/manager.yaml";
     let manager = &found.manager;
     let mut edits = Vec::new();
@@ -123,7 +124,7 @@ pub fn deployment(found: &Found, head: &Head) -> Vec<Edit> {
             &format!("  replicas: {replicas}\n"),
         ));
     }
-    edits.extend(selector(manager, head));
+    edits.extend(selector(manager, head, project.webhooks().next().is_some()));
     edits.extend(environment(found));
     edits.extend(components(found));
     edits.extend(resources(manager));
@@ -170,43 +171,71 @@ fn predecessors(found: &Found) -> Edit {
     Edit::replace("src/main.rs", new, &format!("{new}{lines}"))
 }
 
-/// The selector of a Deployment is immutable, so it stays that of the Go project; its Pods get those labels, too.
-fn selector(manager: &Manager, head: &Head) -> Vec<Edit> {
+/// The files that select the Pods, each with the line above the labels.
+const SELECTING: [(&str, &str); 5] = [
+    ("config/manager/metrics_service.yaml", "  selector:\n"),
+    (WEBHOOK_SERVICE, "  selector:\n"),
+    (
+        "config/network-policy/network_policy.yaml",
+        "    matchLabels:\n",
+    ),
+    (
+        "config/high-availability/disruption_budget.yaml",
+        "    matchLabels:\n",
+    ),
+    (
+        "config/high-availability/manager_patch.yaml",
+        "            matchLabels:\n",
+    ),
+];
+
+/// It exists if there are webhooks.
+const WEBHOOK_SERVICE: &str = "config/webhook/service.yaml";
+
+/// The selector of a Deployment is immutable, so it stays that of the Go project. Its Pods get those labels, too: beside ours, or with
+/// their values for the same keys, by which everything that selects the Pods then has to select them.
+fn selector(manager: &Manager, head: &Head, serves: bool) -> Vec<Edit> {
     let name = ("app.kubernetes.io/name".to_owned(), head.name.clone());
     let plane = ("control-plane".to_owned(), "controller-manager".to_owned());
     let ours = [name, plane];
     let theirs = &manager.selector;
     let same = theirs.len() == ours.len() && ours.iter().all(|label| theirs.contains(label));
-    // Services select the Pods by our labels. `kbr import --check` says that the selectors differ.
-    let is_other = |(key, value): &(String, String)| {
-        let mut ours = ours.iter();
-        ours.any(|(our, ours)| our == key && ours != value)
-    };
-    if theirs.is_empty() || same || theirs.iter().any(is_other) {
+    if theirs.is_empty() || same {
         return Vec::new();
     }
-    let path = "config/manager/manager.yaml";
-    let more: Vec<_> = theirs
+    let value_of = |key: &str| theirs.iter().find(|it| it.0 == key);
+    let selected: Vec<_> = ours
         .iter()
-        .filter(|label| !ours.contains(label))
-        .cloned()
+        .map(|our| value_of(&our.0).unwrap_or(our).clone())
         .collect();
-    vec![
-        Edit::replace(
-            path,
-            &format!("    matchLabels:\n{}", labels(&ours, "      ")),
-            &format!("    matchLabels:\n{}", labels(theirs, "      ")),
-        ),
-        Edit::replace(
-            path,
-            &format!("      labels:\n{}", labels(&ours, "        ")),
-            &format!(
-                "      labels:\n{}{}",
-                labels(&ours, "        "),
-                labels(&more, "        ")
-            ),
-        ),
-    ]
+    let is_more = |label: &&(String, String)| !ours.iter().any(|our| our.0 == label.0);
+    let more = theirs.iter().filter(is_more).cloned();
+    let pod: Vec<_> = selected.iter().cloned().chain(more).collect();
+    let edit = |path: &str, head: &str, to: &[(String, String)]| {
+        let indent = " ".repeat(head.len() - head.trim_start().len() + 2);
+        let text = |all: &[(String, String)]| format!("{head}{}", labels(all, &indent));
+        Edit::replace(path, &text(&ours), &text(to))
+    };
+    let path = "config/manager/manager.yaml";
+    let mut edits = vec![
+        edit(path, "    matchLabels:\n", theirs),
+        edit(path, "      labels:\n", &pod),
+    ];
+    if selected != ours {
+        let files = SELECTING.into_iter();
+        let files = files.filter(|(path, _)| serves || *path != WEBHOOK_SERVICE);
+        edits.extend(files.map(|(path, head)| edit(path, head, &selected)));
+        let text = |all: &[(String, String)]| {
+            let pairs: Vec<_> = all
+                .iter()
+                .map(|(key, value)| format!("{key}={value}"))
+                .collect();
+            pairs.join(",")
+        };
+        let alerts = "config/prometheus/alerts.yaml";
+        edits.push(Edit::replace(alerts, &text(&ours), &text(&selected)));
+    }
+    edits
 }
 
 /// Labels as lines of YAML. What is plain in the template is plain here.

@@ -106,6 +106,7 @@ pub fn manager(files: &Files, budget: &mut Budget) -> Manager {
         program: program.map(str::to_owned),
         selector: labels
             .filter_map(|(key, value)| Some((key.clone(), value.as_str()?.to_owned())))
+            .filter(|(key, value)| is_label(key) && is_label(value))
             .collect(),
         flags: flags
             .filter(|flag| !is_usual_flag(flag))
@@ -117,6 +118,12 @@ pub fn manager(files: &Files, budget: &mut Budget) -> Manager {
             .cloned(),
         replicas: spec["replicas"].as_u64().filter(|replicas| *replicas != 1),
     }
+}
+
+/// Whether a text may be the key or the value of a label, which also become words of shell commands.
+fn is_label(text: &str) -> bool {
+    let is_plain = |it: char| it.is_ascii_alphanumeric() || "-._/".contains(it);
+    text.chars().all(is_plain)
 }
 
 /// The container of the operator in a Pod: the one that kubebuilder calls `manager`, or the first.
