@@ -3,6 +3,7 @@
 pub mod carried;
 mod catalog;
 mod definitions;
+mod lease;
 mod manifests;
 mod project;
 mod reconcilers;
@@ -48,7 +49,7 @@ pub struct Found {
     pub manager: Manager,
     /// The components that `config/default` has, besides those for webhooks.
     pub components: Vec<&'static str>,
-    /// The name of the Lease, if a Go file says it.
+    /// The name of the Lease, if the Go files say it.
     pub lease: Option<String>,
     /// The field managers under which the operator writes, besides the name of its program.
     pub field_owners: BTreeSet<String>,
@@ -121,7 +122,7 @@ pub fn read_with(files: &Files, crds: Option<&Files>) -> anyhow::Result<Found> {
         reconcilers,
         permissions,
         webhooks,
-        lease: sources.iter().find_map(|(_, text)| source::lease(text)),
+        lease: lease::lease(&sources),
         field_owners: sources
             .iter()
             .flat_map(|(_, text)| source::field_owners(text))

@@ -3,7 +3,6 @@
 use std::rc::Rc;
 
 use crate::quote;
-use crate::resource::names;
 
 /// A comment from which controller-gen generates a manifest.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,16 +53,6 @@ pub fn markers(path: &str, text: &str) -> Vec<Marker> {
         })
     };
     text.lines().filter_map(marker).collect()
-}
-
-/// `LeaderElectionID: "3f7a.example.com",`.
-pub fn lease(text: &str) -> Option<String> {
-    let value = |line: &str| {
-        let rest = line.trim().strip_prefix("LeaderElectionID:")?;
-        // Other names are not those of a Lease, and would change the role in which they stand.
-        quoted(rest).filter(|name| names::is_subdomain(name))
-    };
-    text.lines().find_map(value)
 }
 
 /// Texts that constants of finalizers have: `const captainFinalizer = "crew.example.com/finalizer"`.

@@ -129,7 +129,7 @@ fn only_methods_that_controller_runtime_calls_are_reconcilers() {
 
 #[test]
 fn go_files_say_who_reconciles_and_what_they_need() {
-    let text = "// +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get\n// +kubebuilder:object:root=true\nconst captainFinalizer = \"crew.example.com/ship\"\nvar finalizers = 3\n\tLeaderElectionID:       \"3f.example.com\",\nfunc (r *CaptainReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {}\nfunc (CaptainReconciler) Reconcile(\n\tctx context.Context, req ctrl.Request) (ctrl.Result, error) {\nfunc (r *Other) Reset() {}\n";
+    let text = "// +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get\n// +kubebuilder:object:root=true\nconst captainFinalizer = \"crew.example.com/ship\"\nvar finalizers = 3\nfunc (r *CaptainReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {}\nfunc (CaptainReconciler) Reconcile(\n\tctx context.Context, req ctrl.Request) (ctrl.Result, error) {\nfunc (r *Other) Reset() {}\n";
     let mut reconcilers = Reconcilers::default();
     reconcilers.add("a.go", text);
     let names: Vec<_> = reconcilers
@@ -145,7 +145,6 @@ fn go_files_say_who_reconciles_and_what_they_need() {
         "// +kbr:rbac:groups=apps,resources=deployments,verbs=get"
     );
     assert_eq!(markers[0].value("resources"), Some("deployments"));
-    assert_eq!(source::lease(text).as_deref(), Some("3f.example.com"));
     assert_eq!(source::finalizers(text), ["crew.example.com/ship"]);
 }
 
@@ -166,7 +165,6 @@ fn resources_of_kubebuilder_itself_are_no_choice_of_the_user() {
 
 #[test]
 fn what_could_change_the_meaning_of_a_file_is_not_carried() {
-    assert_eq!(source::lease("LeaderElectionID: \"a, b]\","), None);
     assert_eq!(image("IMG ?= a; touch x\n"), None);
     assert_eq!(image("IMG ?= $(shell id)\n"), None);
     assert_eq!(image("IMG ?= --privileged\n"), None);
