@@ -3,7 +3,9 @@
 mod check;
 mod files;
 mod messages;
+mod running;
 mod unclaimed;
+mod webhooks;
 
 use std::collections::BTreeMap;
 use std::env;
@@ -16,19 +18,18 @@ use super::create::api::{controller, from_crd};
 use super::write::{self, Intent, Plan};
 use super::{init, workspace};
 use crate::embedded;
-use kbr_host::diagnostic::{Diagnostic, Problems};
+use kbr_host::diagnostic::Diagnostic;
 use kbr_host::lines::Lines;
 use kbr_host::output;
 use kbr_scaffold::blueprint::Presence;
 use kbr_scaffold::changes;
 use kbr_scaffold::existing::{self, Named, Wanted};
-use kbr_scaffold::golang::{self, Found, GoResource, GoWebhooks, carried};
+use kbr_scaffold::golang::{self, Found, GoResource, carried};
 use kbr_scaffold::imported::{self, Definition, Types};
 use kbr_scaffold::library::Origin;
 use kbr_scaffold::project::{Head, KBR, Project, Table, name};
-use kbr_scaffold::resource::Resource;
 use kbr_scaffold::resource::target::Target;
-use kbr_scaffold::resource::webhook::{AdmissionKind, Webhook};
+use kbr_scaffold::resource::{Resource, names};
 use kbr_scaffold::scaffold::LAYOUT;
 use kbr_scaffold::trust;
 use kbr_scaffold::workdir;
@@ -53,7 +54,7 @@ pub struct Args {
     ///
     /// Compares the Lease, the selector of the Deployment, finalizers, owners of fields, CRDs and webhooks, with kubectl. Run it in
     /// the new project, before you deploy. Fails if anything would go wrong.
-    #[arg(long, conflicts_with_all = ["from", "directory", "project_name", "domain", "crds", "dry_run", "force", "yes"])]
+    #[arg(long, conflicts_with_all = ["from", "directory", "project_name", "domain", "crds", "leader_election_id", "dry_run", "force", "yes"])]
     check: bool,
     /// Folder of the new project; created if it is missing
     #[arg(long, value_name = "PATH", default_value = ".")]
@@ -71,8 +72,20 @@ pub struct Args {
     /// Folder with the CRDs [default: `config/crd`, or another folder of the project that has those of its kinds]
     #[arg(long, value_name = "PATH")]
     crds: Option<PathBuf>,
+    /// Name of the Lease with which the operator in Go elects its leader [default: `LeaderElectionID` of its `main.go`]
+    ///
+    /// With the same one, never do both lead.
+    #[arg(long, value_name = "NAME", value_parser = lease)]
+    leader_election_id: Option<String>,
     #[command(flatten)]
     write: WriteArgs,
+}
+
+fn lease(name: &str) -> Result<String, &'static str> {
+    if names::is_subdomain(name) {
+        return Ok(name.to_owned());
+    }
+    Err("a Lease has lower-case letters, digits, `-` and `.` in its name")
 }
 
 /// Runs the command.
@@ -88,7 +101,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
 
 fn plan(args: &Args, from: &Path) -> anyhow::Result<Plan> {
     let crds = args.crds.as_deref().map(files::crds).transpose()?;
-    let found = golang::read_with(&files::read(from)?, crds.as_ref())
+    let mut found = golang::read_with(&files::read(from)?, crds.as_ref())
         .with_context(|| format!("cannot import `{}`", from.display()))?;
     let current = env::current_dir().context("cannot find the current folder")?;
     let root = current.join(&args.directory);
@@ -98,7 +111,11 @@ fn plan(args: &Args, from: &Path) -> anyhow::Result<Plan> {
         trust::check_existing(&root)?;
     }
     // The folder is created by the lock, so what can fail comes before it.
-    let imported = Imported::new(&found, head(args, &found))?;
+    if args.leader_election_id.is_some() {
+        found.lease.clone_from(&args.leader_election_id);
+    }
+    let head = head(args, &found);
+    let imported = Imported::new(&found, head)?;
     let session = write::lock(root, args.write)?;
     if workdir::load_if_any(session.root())?.is_some() {
         let text = format!("`{}` already is a project", args.directory.display());
@@ -175,6 +192,8 @@ struct Imported {
     external: Vec<GoResource>,
     /// Kinds of PROJECT that have no CRD, such as those of configuration files.
     undefined: Vec<GoResource>,
+    /// Webhooks of PROJECT that are not taken over, each a note.
+    webhooks_left: Vec<String>,
 }
 
 impl Imported {
@@ -188,6 +207,7 @@ impl Imported {
             carried: BTreeMap::new(),
             external: Vec::new(),
             undefined: Vec::new(),
+            webhooks_left: Vec::new(),
         };
         let resources = &found.project.resources;
         for resource in resources.iter().filter(|it| !it.external) {
@@ -276,7 +296,7 @@ impl Imported {
             self.controller(&name, target.clone(), resource, found)?;
         }
         if let Some(webhooks) = &resource.webhooks {
-            self.webhook(webhooks, target, found)?;
+            self.webhooks(resource, webhooks, &target, found)?;
         }
         Ok(())
     }
@@ -304,39 +324,6 @@ impl Imported {
         self.controllers.push((controller.path(), go));
         Ok(())
     }
-
-    fn webhook(
-        &mut self,
-        webhooks: &GoWebhooks,
-        target: Target,
-        found: &Found,
-    ) -> anyhow::Result<()> {
-        let path = |wanted: bool, verb| {
-            let said = carried::webhook_path(&found.webhooks, &target, verb);
-            let path = || said.map_or_else(|| target.webhook_path(verb), str::to_owned);
-            wanted.then(path).unwrap_or_default()
-        };
-        let defaulting = path(webhooks.defaulting, AdmissionKind::Mutate);
-        let validation = path(webhooks.validation, AdmissionKind::Validate);
-        let mut webhook = Webhook {
-            defaulting,
-            validation,
-            ..Webhook::new(target)
-        };
-        if webhooks.conversion {
-            webhook.spokes = spokes(&webhook.target, &webhooks.spoke, self.intent.project());
-        }
-        let mut problems = Problems::default();
-        webhook.check(&mut problems);
-        problems.into_result()?;
-        if webhook.admits() || !webhook.spokes.is_empty() {
-            let head = &self.intent.project().head;
-            let edits = carried::webhook(&webhook, &found.webhooks, head);
-            self.intent.add(Table::Webhook(webhook));
-            self.intent.edit(edits);
-        }
-        Ok(())
-    }
 }
 
 /// The kind of a controller or webhook, if its type is known: the project's own, or a built-in one.
@@ -357,15 +344,6 @@ fn target(resource: &GoResource, project: &Project) -> Option<Target> {
     // Without a crate, nothing is read of the root.
     let found = existing::find(&wanted, project, Path::new(""));
     found.ok().map(|found| found.target)
-}
-
-/// The versions that are converted: those that PROJECT says, or all others.
-fn spokes(hub: &Target, said: &[String], project: &Project) -> Vec<String> {
-    let others = project.versions(hub).map(|api| api.version.clone());
-    let others = others.filter(|version| *version != hub.version);
-    others
-        .filter(|version| said.is_empty() || said.contains(version))
-        .collect()
 }
 
 fn no_definition(resource: &GoResource) -> anyhow::Error {

@@ -1,5 +1,7 @@
 //! `kbr import`: what a project in Go says arrives, and what does not is listed.
 
+mod safe;
+
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
@@ -236,7 +238,7 @@ fn a_project_whose_files_differ_from_its_project_file_is_taken_over_whole() {
         "imported captains: 2 versions, 2 controllers, 1 webhook",
         "found no CRD of `Settings`, so it is not imported: right for a kind of configuration files",
         "the reconciler `MateReconciler` in `cmd/more.go`, of which `PROJECT` names no controller",
-        "the webhook at `/mate` in `cmd/more.go`, which `PROJECT` does not name",
+        "the webhook at `/mate` in `cmd/more.go`, because `PROJECT` does not name it; create it with `kbr create webhook`",
         "a finalizer of which `/mate` is a part: keep its whole name",
         "not taken over: `config/crd/others/patch.yaml`",
         "port src/controllers/captain.rs, which has internal/controller/captain_controller.go",

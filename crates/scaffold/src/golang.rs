@@ -47,6 +47,8 @@ pub struct Found {
     pub samples: Vec<Sample>,
     /// The Deployment in `config/manager`.
     pub manager: Manager,
+    /// Why no webhook is taken over, if so.
+    pub no_webhooks: Option<&'static str>,
     /// The components that `config/default` has, besides those for webhooks.
     pub components: Vec<&'static str>,
     /// The name of the Lease, if the Go files say it.
@@ -101,6 +103,7 @@ pub fn read_with(files: &Files, crds: Option<&Files>) -> anyhow::Result<Found> {
     let definitions = definitions::find(files, crds, &project, budget);
     let samples = manifests::samples(files, budget);
     let manager = manifests::manager(files, budget);
+    let no_webhooks = manifests::no_webhooks(files, &manager, budget);
     let components = manifests::components(files, &project, budget);
     let bundle = catalog::bundle(files, budget);
     if budget.is_spent() {
@@ -135,6 +138,7 @@ pub fn read_with(files: &Files, crds: Option<&Files>) -> anyhow::Result<Found> {
             .collect(),
         samples,
         manager,
+        no_webhooks,
         components,
         image: files.get("Makefile").and_then(|text| image(text)),
         bundle,

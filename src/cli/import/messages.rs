@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use super::{Args, Imported, unclaimed};
+use super::{Args, Imported, running, unclaimed};
 use kbr_host::lines::Lines;
 use kbr_scaffold::golang::{Found, GoResource, carried};
 
@@ -30,6 +30,10 @@ pub fn notes(args: &Args, found: &Found, imported: &Imported) -> Lines {
             text.add(line);
         }
     };
+    // First, what keeps the new operator from replacing the one in Go.
+    for said in running::notes(found, &imported.intent.project().head) {
+        line(format!("note: {said}"));
+    }
     let types = imported.types.to_string();
     types.lines().map(str::to_owned).for_each(&mut line);
     let mut note = |text: String| line(format!("note: {text}"));
@@ -45,16 +49,16 @@ pub fn notes(args: &Args, found: &Found, imported: &Imported) -> Lines {
         ));
     }
     for resource in &imported.external {
-        note(external(resource));
+        external(resource, found).map(&mut note);
     }
     for GoResource { kind, .. } in &imported.undefined {
         note(format!(
             "found no CRD of `{kind}`, so it is not imported: right for a kind of configuration files; otherwise run `make manifests` in the project in Go, or name the folder of its CRDs with `--crds DIR`, and import it again"
         ));
     }
-    for line in unclaimed::notes(found, imported) {
-        note(line);
-    }
+    unclaimed::notes(found, imported)
+        .into_iter()
+        .for_each(&mut note);
     if let Some(namespaces) = carried::watched(found) {
         let namespaces = namespaces.escape_debug();
         note(format!(
@@ -83,8 +87,8 @@ pub fn notes(args: &Args, found: &Found, imported: &Imported) -> Lines {
     text
 }
 
-/// The commands for a kind of another project.
-fn external(resource: &GoResource) -> String {
+/// The commands for a kind of another project; `None` without any.
+fn external(resource: &GoResource, found: &Found) -> Option<String> {
     let GoResource { version, kind, .. } = resource;
     let of = format!(
         "--group {} --version {version} --kind {kind}",
@@ -95,6 +99,7 @@ fn external(resource: &GoResource) -> String {
         commands.push(format!("api {of} --resource=false --controller"));
     }
     let webhooks = resource.webhooks.iter();
+    let webhooks = webhooks.filter(|_| found.no_webhooks.is_none());
     let flags = webhooks.flat_map(|it| {
         [
             (it.defaulting, " --defaulting"),
@@ -108,10 +113,12 @@ fn external(resource: &GoResource) -> String {
     let command =
         |it: &String| format!("`kbr create {it} --external-crate CRATE --external-type TYPE`");
     let commands: Vec<_> = commands.iter().map(command).collect();
-    format!(
-        "`{kind}` is a kind of another project: {}",
-        commands.join(", and ")
-    )
+    (!commands.is_empty()).then(|| {
+        format!(
+            "`{kind}` is a kind of another project: {}",
+            commands.join(", and ")
+        )
+    })
 }
 
 /// The folder below `config` that a file is in, at any depth.

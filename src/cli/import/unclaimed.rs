@@ -15,18 +15,34 @@ pub fn notes(found: &Found, imported: &Imported) -> Vec<String> {
             named(reconcilers), reconcilers[0].path
         ));
     }
-    let webhooks = imported.intent.project().webhooks();
-    let taken: BTreeSet<&str> = webhooks
+    notes.extend(imported.webhooks_left.iter().cloned());
+    notes.extend(webhooks(found, imported));
+    notes
+}
+
+/// The webhooks of comments that are not taken over, each with the reason.
+fn webhooks(found: &Found, imported: &Imported) -> Vec<String> {
+    let taken = imported.intent.project().webhooks();
+    let taken: BTreeSet<&str> = taken
         .flat_map(|it| [it.defaulting.as_str(), it.validation.as_str()])
         .collect();
+    let mut first = taken.clone();
+    let mut notes = Vec::new();
     for webhook in &found.webhooks {
-        let path = webhook.path.as_deref();
-        if let Some(path) = path.filter(|path| !taken.contains(path)) {
-            notes.push(format!(
-                "not taken over: the webhook at `{path}` in `{}`, which `PROJECT` does not name; create it with `kbr create webhook`",
-                webhook.marker.path
-            ));
+        let path = webhook.path.as_deref().unwrap_or_default();
+        if first.remove(path) && !path.is_empty() {
+            continue;
         }
+        let reason = match found.no_webhooks {
+            Some(reason) => reason,
+            None if path.is_empty() => "its comment has no `path`",
+            None if taken.contains(path) => "another one has the same path",
+            None => "`PROJECT` does not name it",
+        };
+        notes.push(format!(
+            "not taken over: the webhook at `{path}` in `{}`, because {reason}; create it with `kbr create webhook`",
+            webhook.marker.path
+        ));
     }
     notes
 }

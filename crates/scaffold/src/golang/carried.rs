@@ -10,7 +10,6 @@ use crate::blueprint::Edit;
 use crate::project::{Head, Project};
 use crate::quote;
 use crate::resource::controller::Controller;
-use crate::resource::target::Target;
 use crate::resource::webhook::{AdmissionKind, Webhook};
 
 /// The comment above which carried permissions belong: the last one that the template writes.
@@ -84,16 +83,6 @@ pub fn webhook(webhook: &Webhook, described: &[Described], head: &Head) -> Vec<E
     };
     let created = verbs.into_iter().filter(|(_, path)| !path.is_empty());
     created.filter_map(edit).collect()
-}
-
-/// The path of a webhook of this kind, as its comment in Go says it.
-pub fn webhook_path<'a>(
-    described: &'a [Described],
-    target: &Target,
-    verb: AdmissionKind,
-) -> Option<&'a str> {
-    let found = described.iter().find(|it| it.is_of(target, verb))?;
-    found.path.as_deref()
 }
 
 /// The Deployment, the Lease and the image.

@@ -1,10 +1,13 @@
 //! What `config` of a Go project has.
 
+use std::collections::BTreeSet;
+
 use kbr_host::yaml::Budget;
 use serde_json::Value;
 
 use super::{Files, GoProject, source, yaml};
 use crate::quote::is_plain;
+use crate::resource::names;
 
 /// An object in `config/samples`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,6 +23,8 @@ pub struct Sample {
 /// What the Deployment in `config/manager` says beyond what kubebuilder writes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Manager {
+    /// The names of the Deployment and of its namespace, as `config/default` renders them, if both are known.
+    pub deployed: Option<(String, String)>,
     /// The immutable labels by which the Deployment selects its Pods.
     pub selector: Vec<(String, String)>,
     /// The name of the program that it runs, if it says so; client-go's field manager.
@@ -33,6 +38,9 @@ pub struct Manager {
     /// The number of replicas, unless it is 1.
     pub replicas: Option<u64>,
 }
+
+/// What `make deploy` of kubebuilder deploys.
+const DEFAULT: &str = "config/default";
 
 /// The objects in `config/samples`, one for each file.
 pub fn samples(files: &Files, budget: &mut Budget) -> Vec<Sample> {
@@ -103,6 +111,7 @@ pub fn manager(files: &Files, budget: &mut Budget) -> Manager {
     let program = command.and_then(|path| path.rsplit('/').next());
     let program = program.filter(|name| source::is_field_manager(name));
     Manager {
+        deployed: deployed(files, &deployment["metadata"], budget),
         program: program.map(str::to_owned),
         selector: labels
             .filter_map(|(key, value)| Some((key.clone(), value.as_str()?.to_owned())))
@@ -120,6 +129,21 @@ pub fn manager(files: &Files, budget: &mut Budget) -> Manager {
     }
 }
 
+/// What `config/default` makes of the name and the namespace of a Deployment.
+fn deployed(files: &Files, metadata: &Value, budget: &mut Budget) -> Option<(String, String)> {
+    let text = files.get(&format!("{DEFAULT}/kustomization.yaml"))?;
+    let documents = yaml::documents(text, budget);
+    let default = documents.first()?;
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let (prefix, suffix) = (&default["namePrefix"], &default["nameSuffix"]);
+    let name = text(prefix) + metadata["name"].as_str()? + &text(suffix);
+    let namespace = default["namespace"].as_str();
+    let namespace = namespace.or(metadata["namespace"].as_str())?;
+    // They become words of commands to type.
+    let are_names = names::is_subdomain(&name) && names::is_subdomain(namespace);
+    are_names.then(|| (name, namespace.to_owned()))
+}
+
 /// Whether a text may be the key or the value of a label, which also become words of shell commands.
 fn is_label(text: &str) -> bool {
     let is_plain = |it: char| it.is_ascii_alphanumeric() || "-._/".contains(it);
@@ -134,24 +158,77 @@ fn container(pod: &Value) -> &Value {
     found.unwrap_or(&Value::Null)
 }
 
-/// What `config/default` of both has as a component, or leaves out.
-pub fn components(files: &Files, project: &GoProject, budget: &mut Budget) -> Vec<&'static str> {
-    let text = files.get("config/default/kustomization.yaml");
+/// What the kustomization of a folder includes: the paths of files and folders, from the root.
+fn included(files: &Files, folder: &str, budget: &mut Budget) -> Vec<String> {
+    let text = files.get(&format!("{folder}/kustomization.yaml"));
     let documents = text.map(|text| yaml::documents(text, budget));
     let documents = documents.unwrap_or_default();
-    let includes = |name: &str| {
-        let lists = documents
-            .iter()
-            .flat_map(|it| [&it["resources"], &it["components"]]);
-        let mut items = lists.flat_map(|list| list.as_array().into_iter().flatten());
-        items.any(|it| it.as_str() == Some(&format!("../{name}")))
-    };
+    let lists = documents
+        .iter()
+        .flat_map(|it| [&it["resources"], &it["bases"], &it["components"]]);
+    let items = lists.flat_map(|list| list.as_array().into_iter().flatten());
+    let items = items.filter_map(Value::as_str);
+    items.filter_map(|item| below(folder, item)).collect()
+}
+
+/// `config/default` and `../webhook` are `config/webhook`; `None` outside of the root.
+fn below(folder: &str, item: &str) -> Option<String> {
+    let mut parts: Vec<&str> = folder.split('/').collect();
+    for part in item.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => drop(parts.pop()?),
+            part => parts.push(part),
+        }
+    }
+    Some(parts.join("/"))
+}
+
+/// What `config/default` of both has as a component, or leaves out.
+pub fn components(files: &Files, project: &GoProject, budget: &mut Budget) -> Vec<&'static str> {
+    let default = included(files, DEFAULT, budget);
+    let includes = |name: &&str| default.contains(&format!("config/{name}"));
     let optional = ["prometheus", "network-policy"].into_iter();
     let namespaced = project.namespaced.then_some("namespaced");
-    optional
-        .filter(|name| includes(name))
-        .chain(namespaced)
-        .collect()
+    optional.filter(includes).chain(namespaced).collect()
+}
+
+/// The variable with which an operator of either language serves no webhooks.
+const ENABLE_WEBHOOKS: &str = "ENABLE_WEBHOOKS";
+
+/// Why the operator in Go, or one with its Deployment, answers no webhook. One that nobody answers rejects whatever it is called for.
+pub fn no_webhooks(files: &Files, manager: &Manager, budget: &mut Budget) -> Option<&'static str> {
+    let is_off = |it: &Value| {
+        it["name"] == ENABLE_WEBHOOKS && (it["value"] == "false" || it["value"] == false)
+    };
+    if manager.env.iter().any(is_off) {
+        return Some(
+            "`ENABLE_WEBHOOKS` is `false` in `config/manager/manager.yaml`, so that nothing answers it",
+        );
+    }
+    let is_known = files.contains_key(&format!("{DEFAULT}/kustomization.yaml"));
+    (is_known && !deploys_webhooks(files, budget))
+        .then_some("`config/default` of the project in Go does not include `../webhook`")
+}
+
+/// Whether `config/default` includes a webhook configuration, itself or through other folders.
+fn deploys_webhooks(files: &Files, budget: &mut Budget) -> bool {
+    let is_configuration = |line: &str| {
+        line.strip_prefix("kind:")
+            .is_some_and(|kind| kind.trim().ends_with("WebhookConfiguration"))
+    };
+    let mut pending = vec![DEFAULT.to_owned()];
+    let mut seen = BTreeSet::new();
+    while let Some(path) = pending.pop() {
+        let text = files.get(&path).map_or("", String::as_str);
+        if path == "config/webhook" || text.lines().any(is_configuration) {
+            return true;
+        }
+        if seen.insert(path.clone()) {
+            pending.extend(included(files, &path, budget));
+        }
+    }
+    false
 }
 
 /// Files below `config` that kubebuilder writes, or whose contents are taken over: folders, and the ends of names.

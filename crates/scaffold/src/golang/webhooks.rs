@@ -11,7 +11,7 @@ use crate::resource::webhook::AdmissionKind;
 pub struct Described {
     /// The comment.
     pub marker: Marker,
-    /// Where the API server calls it.
+    /// Where the API server calls it; `None` if the comment does not say so.
     pub path: Option<String>,
     verb: Option<AdmissionKind>,
     groups: BTreeSet<String>,
@@ -37,16 +37,21 @@ impl Described {
         }
     }
 
-    /// Whether it is a webhook of this kind.
+    /// Whether it is a webhook of this kind, in any version.
     pub fn is_of(&self, target: &Target, verb: AdmissionKind) -> bool {
         let group = match target.full_group.as_str() {
             "" if !self.groups.contains("") => "core",
             group => group,
         };
         self.verb == Some(verb)
+            && self.path.is_some()
             && self.resources.contains(&target.plural)
             && self.groups.contains(group)
-            && self.versions.contains(&target.version)
+    }
+
+    /// Whether the API server calls it with objects of this version.
+    pub fn has_version(&self, version: &str) -> bool {
+        self.versions.contains(version)
     }
 
     /// Whether the API server calls it here.

@@ -103,6 +103,14 @@ impl Webhook {
         !(self.defaulting.is_empty() && self.validation.is_empty())
     }
 
+    /// The path of its defaulting or validating webhook.
+    pub fn path_mut(&mut self, verb: AdmissionKind) -> &mut String {
+        match verb {
+            AdmissionKind::Mutate => &mut self.defaulting,
+            AdmissionKind::Validate => &mut self.validation,
+        }
+    }
+
     /// The comment from which `kbr manifests` generates a webhook configuration.
     pub fn marker(
         &self,

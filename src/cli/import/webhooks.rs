@@ -1,0 +1,118 @@
+//! The webhooks that the API server calls in Go. PROJECT alone defines none: one that nobody answers rejects what it is called for.
+
+use std::collections::BTreeMap;
+
+use super::Imported;
+use kbr_host::diagnostic::Problems;
+use kbr_scaffold::golang::{Found, GoResource, GoWebhooks, carried};
+use kbr_scaffold::project::{Project, Table};
+use kbr_scaffold::resource::target::Target;
+use kbr_scaffold::resource::webhook::{AdmissionKind, Webhook};
+
+impl Imported {
+    /// The webhooks of a resource: a table for each version that a comment in Go describes.
+    pub(super) fn webhooks(
+        &mut self,
+        resource: &GoResource,
+        said: &GoWebhooks,
+        target: &Target,
+        found: &Found,
+    ) -> anyhow::Result<()> {
+        let mut tables: BTreeMap<String, Webhook> = BTreeMap::new();
+        for verb in admission(said) {
+            match described(target, verb, found, self.intent.project()) {
+                None => self.webhooks_left.push(undescribed(resource, verb)),
+                // Its comment is a note.
+                Some(_) if found.no_webhooks.is_some() => {}
+                Some((target, path)) => {
+                    let table = table(&mut tables, &target);
+                    path.clone_into(table.path_mut(verb));
+                }
+            }
+        }
+        match found.no_webhooks {
+            _ if !said.conversion => {}
+            Some(reason) => self.webhooks_left.push(format!(
+                "not taken over: the conversion of `{}`, because {reason}; create it with `kbr create webhook`",
+                resource.kind
+            )),
+            None => {
+                let table = table(&mut tables, target);
+                table.spokes = spokes(target, &said.spoke, self.intent.project());
+            }
+        }
+        let tables = tables.into_values();
+        for webhook in tables.filter(|it| it.admits() || !it.spokes.is_empty()) {
+            let mut problems = Problems::default();
+            webhook.check(&mut problems);
+            problems.into_result()?;
+            let head = &self.intent.project().head;
+            let edits = carried::webhook(&webhook, &found.webhooks, head);
+            self.intent.add(Table::Webhook(webhook));
+            self.intent.edit(edits);
+        }
+        Ok(())
+    }
+}
+
+/// The table of a version, by its version.
+fn table<'a>(tables: &'a mut BTreeMap<String, Webhook>, target: &Target) -> &'a mut Webhook {
+    let table = tables.entry(target.version.clone());
+    table.or_insert_with(|| Webhook::new(target.clone()))
+}
+
+/// The admission webhooks that PROJECT names.
+fn admission(said: &GoWebhooks) -> impl Iterator<Item = AdmissionKind> + use<> {
+    let defaulting = said.defaulting.then_some(AdmissionKind::Mutate);
+    let validation = said.validation.then_some(AdmissionKind::Validate);
+    defaulting.into_iter().chain(validation)
+}
+
+/// The version and the path that a comment in Go has for a webhook of PROJECT: PROJECT's version, or one of which PROJECT says nothing.
+fn described<'a>(
+    kind: &Target,
+    verb: AdmissionKind,
+    found: &'a Found,
+    project: &Project,
+) -> Option<(Target, &'a str)> {
+    let path = |version: &str| {
+        let mut webhooks = found.webhooks.iter();
+        let webhook = webhooks.find(|it| it.is_of(kind, verb) && it.has_version(version))?;
+        webhook.path.as_deref()
+    };
+    if let Some(path) = path(&kind.version) {
+        return Some((kind.clone(), path));
+    }
+    let is_named = |version: &str| {
+        let mut resources = found.project.resources.iter();
+        resources.any(|it| {
+            let webhooks = it.webhooks.iter();
+            it.kind == kind.kind
+                && it.version == version
+                && it.full_group() == kind.full_group
+                && webhooks.flat_map(admission).any(|it| it == verb)
+        })
+    };
+    let mut others = project.versions(kind).filter(|it| !is_named(&it.version));
+    others.find_map(|it| Some((Target::own(it), path(&it.version)?)))
+}
+
+fn undescribed(resource: &GoResource, verb: AdmissionKind) -> String {
+    let verb = match verb {
+        AdmissionKind::Mutate => "defaulting",
+        AdmissionKind::Validate => "validating",
+    };
+    format!(
+        "not taken over: the {verb} webhook of `{}` in `{}`, which `PROJECT` names, but no `+kubebuilder:webhook` comment defines",
+        resource.kind, resource.version
+    )
+}
+
+/// The versions that are converted: those that PROJECT says, or all others.
+fn spokes(hub: &Target, said: &[String], project: &Project) -> Vec<String> {
+    let others = project.versions(hub).map(|api| api.version.clone());
+    let others = others.filter(|version| *version != hub.version);
+    others
+        .filter(|version| said.is_empty() || said.contains(version))
+        .collect()
+}

@@ -1,0 +1,177 @@
+//! What `kbr import` writes is safe to deploy: what it cannot know is a note.
+
+use std::fs;
+
+use tempfile::TempDir;
+
+use super::{change, folder, has, import};
+use crate::support;
+
+/// Imports a project in Go, and returns what the command printed.
+fn printed(folder: &TempDir, args: &[&str]) -> String {
+    let args = [&["captains", "--directory", "new"], args].concat();
+    let output = import(folder.path(), &args);
+    let printed = support::stderr(&output, folder.path());
+    assert!(output.status.success(), "{printed}");
+    printed
+}
+
+fn write(folder: &TempDir, path: &str, text: &str) {
+    let path = folder.path().join("captains").join(path);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, text).unwrap();
+}
+
+fn contains(printed: &str, texts: &[&str]) {
+    for text in texts {
+        assert!(printed.contains(text), "{text:?} is not in:\n{printed}");
+    }
+}
+
+/// Whether the new project has any webhook.
+fn serves(folder: &TempDir) -> bool {
+    let new = folder.path().join("new");
+    let project = fs::read_to_string(new.join("PROJECT")).unwrap();
+    let default = fs::read_to_string(new.join("config/default/kustomization.yaml")).unwrap();
+    let found = project.contains("[[webhook]]");
+    assert_eq!(found, default.contains("\n  - ../webhook"), "{default}");
+    found
+}
+
+const DEFAULT: &str = "config/default/kustomization.yaml";
+
+#[test]
+fn webhooks_that_the_project_in_go_does_not_deploy_are_notes() {
+    let folder = folder();
+    write(
+        &folder,
+        DEFAULT,
+        "resources:\n- ../manager\n#- ../webhook\n",
+    );
+    let text = printed(&folder, &[]);
+    let reason = "because `config/default` of the project in Go does not include `../webhook`";
+    let file = "in `internal/webhook/v1/captain_webhook.go`";
+    contains(
+        &text,
+        &[
+            "2 controllers, 0 webhooks",
+            &format!("the webhook at `/check` {file}, {reason}"),
+            &format!("the webhook at `/mutate-crew-example-com-v1-captain` {file}, {reason}"),
+        ],
+    );
+    assert!(!text.contains("`Issuer`"), "{text}");
+    assert!(!serves(&folder));
+}
+
+#[test]
+fn webhooks_that_another_folder_includes_are_taken_over() {
+    let folder = folder();
+    write(&folder, DEFAULT, "resources: [../base/]\n");
+    write(
+        &folder,
+        "config/base/kustomization.yaml",
+        "bases: [../default, ./../../config/webhook]\n",
+    );
+    contains(&printed(&folder, &[]), &["2 controllers, 1 webhook\n"]);
+    assert!(serves(&folder));
+}
+
+#[test]
+fn no_webhook_is_deployed_beside_the_variable_that_switches_all_off() {
+    let folder = folder();
+    write(&folder, DEFAULT, "resources: [../webhook]\n");
+    let variable = "        - name: ENABLE_WEBHOOKS\n          value: \"false\"\n";
+    let end = "          value: high\n";
+    let manager = "config/manager/manager.yaml";
+    change(&folder, manager, end, &format!("{end}{variable}"));
+    let text = printed(&folder, &[]);
+    contains(
+        &text,
+        &[
+            "the webhook at `/check` in `internal/webhook/v1/captain_webhook.go`, because `ENABLE_WEBHOOKS` is `false` in `config/manager/manager.yaml`",
+        ],
+    );
+    assert!(!serves(&folder));
+    has(
+        &folder,
+        manager,
+        &["- {\"name\":\"ENABLE_WEBHOOKS\",\"value\":\"false\"}\n"],
+    );
+}
+
+#[test]
+fn a_webhook_that_only_the_project_file_names_is_a_note() {
+    let folder = folder();
+    let pod = "resources:\n- core: true\n  group: core\n  kind: Pod\n  path: k8s.io/api/core/v1\n  version: v1\n  webhooks: {defaulting: true}\n";
+    change(&folder, "PROJECT", "resources:\n", pod);
+    let text = printed(&folder, &[]);
+    contains(
+        &text,
+        &[
+            "the defaulting webhook of `Pod` in `v1`, which `PROJECT` names, but no `+kubebuilder:webhook` comment defines",
+        ],
+    );
+    let pods = folder.path().join("new/src/webhooks/core_v1_pod.rs");
+    assert!(!pods.exists());
+    assert!(serves(&folder));
+}
+
+#[test]
+fn a_webhook_has_the_version_of_its_comment_in_go() {
+    let folder = folder();
+    let crd = "config/crd/bases/crew.example.com_captains.yaml";
+    let path = folder.path().join("captains").join(crd);
+    let text = fs::read_to_string(&path).unwrap();
+    let versions = text.find("  - name: v1\n").unwrap();
+    let other = text[versions..]
+        .replace("name: v1\n", "name: v2\n")
+        .replace("storage: true", "storage: false");
+    fs::write(&path, format!("{text}{other}")).unwrap();
+    let webhooks = "internal/webhook/v1/captain_webhook.go";
+    change(&folder, webhooks, "versions=v1", "versions=v2");
+    contains(&printed(&folder, &[]), &["2 controllers, 1 webhook\n"]);
+    has(
+        &folder,
+        "src/webhooks/crew_v2_captain.rs",
+        &["path=/check,", "versions=v2"],
+    );
+    let old = folder.path().join("new/src/webhooks/crew_v1_captain.rs");
+    assert!(!old.exists());
+}
+
+#[test]
+fn what_keeps_the_new_operator_from_replacing_the_old_one_is_the_first_note() {
+    let folder = folder();
+    let id = "\t\tLeaderElectionID: \"3f7a1c2e.example.com\",\n";
+    change(&folder, "cmd/main.go", id, "\t\tLeaderElectionID: id(),\n");
+    let default = "namespace: crew\nnamePrefix: sea-\nresources: [../webhook]\n";
+    write(&folder, DEFAULT, default);
+    let text = printed(&folder, &[]);
+    let (_, notes) = text.split_once("note: ").unwrap();
+    let mut notes = notes.split("\nnote: ");
+    let running = notes.next().unwrap();
+    contains(
+        running,
+        &[
+            "the Deployment `sea-controller-manager` in `crew`, and this one is `captains-controller-manager` in `captains-system`",
+            "`kubectl -n crew delete deployment sea-controller-manager`",
+        ],
+    );
+    contains(
+        notes.next().unwrap(),
+        &[
+            "both would lead: find its name with `kubectl -n crew get leases`",
+            "`--leader-election-id NAME`",
+        ],
+    );
+    fs::remove_dir_all(folder.path().join("new")).unwrap();
+    let text = printed(&folder, &["--leader-election-id", "sea.example.com"]);
+    assert!(!text.contains("both would lead"), "{text}");
+    let lease = "const LEASE: &str = \"sea.example.com\";";
+    has(&folder, "src/main.rs", &[lease]);
+    let names = "resourceNames: [sea.example.com]";
+    has(&folder, "config/rbac/leader_election_role.yaml", &[names]);
+    let output = import(folder.path(), &["captains", "--leader-election-id", "A b"]);
+    let text = support::stderr(&output, folder.path());
+    contains(&text, &["a Lease has lower-case letters"]);
+}
