@@ -106,7 +106,7 @@ impl Definitions {
             if !files.iter().any(|(_, text)| mentioned(text, &kinds) > 0) {
                 continue;
             }
-            let read = |(path, text): (&'_ String, &'_ String)| {
+            let read = |(path, text): (&String, &String)| {
                 let all = imported::read_all(text, budget).unwrap_or_default();
                 (path.clone(), all)
             };

@@ -193,7 +193,7 @@ impl GoProject {
         }
         if !names::is_subdomain(&self.domain) {
             let groups = definitions.iter().map(|it| it.group.as_str());
-            let domain = |group: &'_ str| match group.split_once('.') {
+            let domain = |group: &str| match group.split_once('.') {
                 Some((_, domain)) if domain.contains('.') => domain.to_owned(),
                 _ => group.to_owned(),
             };

@@ -52,7 +52,7 @@ fn projects_of_other_languages_and_versions_are_refused_with_the_cure() {
 fn a_project_without_a_layout_is_one_in_go_if_it_has_go() {
     let files = |more: &[(&str, &str)]| {
         let files = [("PROJECT", "version: '3'\n")].iter().chain(more);
-        let files = files.map(|(path, text)| (path.to_string(), text.to_string()));
+        let files = files.map(|(path, text)| ((*path).to_owned(), (*text).to_owned()));
         read(&files.collect())
     };
     let error = files(&[]).unwrap_err().to_string();

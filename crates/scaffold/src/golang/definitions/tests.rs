@@ -15,7 +15,7 @@ fn read(project: &str, files: &[(&str, String)]) -> anyhow::Result<Found> {
     let project = format!("version: '3'\nlayout: [go.kubebuilder.io/v4]\n{project}");
     let files = files
         .iter()
-        .map(|(path, text)| (path.to_string(), text.clone()));
+        .map(|(path, text)| ((*path).to_owned(), text.clone()));
     golang::read(&files.chain([("PROJECT".to_owned(), project)]).collect())
 }
 
@@ -67,14 +67,7 @@ fn definitions_are_found_wherever_they_are() {
         let found = read(&own(&["Captain"]), &[(path, text.clone())]).unwrap();
         // PROJECT need not name all kinds.
         assert_eq!(kinds(&found), ["Captain", "Mate"], "{path}");
-        assert_eq!(
-            found
-                .elsewhere
-                .iter()
-                .map(String::as_str)
-                .collect::<Vec<_>>(),
-            Vec::from_iter(elsewhere)
-        );
+        assert_eq!(found.elsewhere.first().map(String::as_str), elsewhere);
         assert!(found.left.is_empty(), "{:?}", found.left);
     }
 }
