@@ -3,6 +3,7 @@
 mod check;
 mod files;
 mod messages;
+mod permissions;
 mod running;
 mod unclaimed;
 mod webhooks;
@@ -115,7 +116,7 @@ fn plan(args: &Args, from: &Path) -> anyhow::Result<Plan> {
         found.lease.clone_from(&args.leader_election_id);
     }
     let head = head(args, &found);
-    let imported = Imported::new(&found, head)?;
+    let imported = Imported::new(&mut found, head)?;
     let session = write::lock(root, args.write)?;
     if workdir::load_if_any(session.root())?.is_some() {
         let text = format!("`{}` already is a project", args.directory.display());
@@ -192,13 +193,16 @@ struct Imported {
     external: Vec<GoResource>,
     /// Kinds of PROJECT that have no CRD, such as those of configuration files.
     undefined: Vec<GoResource>,
+    /// Notes about permissions.
+    permissions: Vec<String>,
     /// Webhooks of PROJECT that are not taken over, each a note.
     webhooks_left: Vec<String>,
 }
 
 impl Imported {
-    fn new(found: &Found, head: Head) -> anyhow::Result<Self> {
+    fn new(found: &mut Found, head: Head) -> anyhow::Result<Self> {
         init::check_imported(&head)?;
+        let permissions = permissions::check(found);
         let intent = Intent::head(&Project::new(head), Presence::New);
         let mut imported = Imported {
             intent,
@@ -207,6 +211,7 @@ impl Imported {
             carried: BTreeMap::new(),
             external: Vec::new(),
             undefined: Vec::new(),
+            permissions,
             webhooks_left: Vec::new(),
         };
         let resources = &found.project.resources;

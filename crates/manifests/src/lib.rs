@@ -57,6 +57,7 @@ use kinds::Kinds;
 use original::Original;
 use packages::Package;
 pub use problem::Problem;
+pub use rbac::permission;
 use source_map::SourceMap;
 use sources::Sources;
 

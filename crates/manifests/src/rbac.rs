@@ -9,9 +9,23 @@ use std::collections::BTreeMap;
 use apiserver_rules::rbac;
 use serde_json::{Value, json};
 
-use super::markers::Marker;
+use super::markers::{self, Marker};
 use super::problem::Problem;
+use kbr_scaffold::rust::Source as Comments;
 pub use read::{Rule, Set};
+
+/// What `kbr manifests` finds about a permission that is the comment `line` in a file. `own` holds the project's kinds, as group and plural.
+pub fn permission(path: &str, line: &str, own: &[(String, String)]) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    let mut found = markers::markers(&Comments::new(path, line), &mut problems);
+    found.retain(|it| it.name == "rbac");
+    // It has another line there.
+    for marker in &mut found {
+        path.clone_into(&mut marker.at);
+    }
+    Roles::new("", &found, own, &mut problems);
+    problems
+}
 
 /// Namespace (empty: a `ClusterRole`) and name.
 type RoleKey = (String, String);

@@ -56,6 +56,7 @@ pub fn notes(args: &Args, found: &Found, imported: &Imported) -> Lines {
             "found no CRD of `{kind}`, so it is not imported: right for a kind of configuration files; otherwise run `make manifests` in the project in Go, or name the folder of its CRDs with `--crds DIR`, and import it again"
         ));
     }
+    imported.permissions.iter().cloned().for_each(&mut note);
     unclaimed::notes(found, imported)
         .into_iter()
         .for_each(&mut note);

@@ -140,6 +140,44 @@ fn a_webhook_has_the_version_of_its_comment_in_go() {
 }
 
 #[test]
+fn permissions_that_only_controller_gen_accepts_are_allowed_in_a_comment_of_their_own() {
+    let folder = folder();
+    let main = "cmd/main.go";
+    let known =
+        "// +kubebuilder:rbac:groups=coordination.example.com,resources=berths,verbs=list\n";
+    let more = [
+        "groups=,resources=pods,verbs=get",
+        "groups=crew.example.com,resources=captain,verbs=get",
+        "groups=apps,resources=nosuch,verbs=fetch",
+        "groups=apps,resources=deployments",
+    ];
+    let more = more.map(|it| format!("// +kubebuilder:rbac:{it}\n"));
+    change(&folder, main, known, &format!("{known}{}", more.concat()));
+    let text = printed(&folder, &[]);
+    contains(
+        &text,
+        &[
+            "note: `cmd/main.go`: `captain` is not a resource of group `crew.example.com`; the permission is taken over as it is, with `+kbr:lint:allow=unknown-resource`\n",
+            "note: `cmd/main.go`: unknown verb `fetch`;",
+            "note: not taken over: a permission. `cmd/main.go`: `verbs` is missing\n",
+        ],
+    );
+    has(
+        &folder,
+        "src/main.rs",
+        &[
+            "// +kbr:rbac:groups=coordination.example.com,resources=berths,verbs=list\n\
+           // +kbr:rbac:groups=core,resources=pods,verbs=get\n\n\
+           // +kbr:lint:allow=unknown-resource;unknown-verb\n\
+           // +kbr:rbac:groups=crew.example.com,resources=captain,verbs=get\n\
+           // +kbr:rbac:groups=apps,resources=nosuch,verbs=fetch\n",
+        ],
+    );
+    let main = fs::read_to_string(folder.path().join("new/src/main.rs")).unwrap();
+    assert_eq!(kbr_manifests::permission("", &main, &[]).len(), 0);
+}
+
+#[test]
 fn what_keeps_the_new_operator_from_replacing_the_old_one_is_the_first_note() {
     let folder = folder();
     let id = "\t\tLeaderElectionID: \"3f7a1c2e.example.com\",\n";

@@ -61,13 +61,29 @@ pub fn others(permissions: &[Marker], is_carried: impl Fn(&str) -> bool) -> Vec<
     vec![Edit::append("src/main.rs", &text)]
 }
 
-/// Each permission once.
+/// Each permission once. Those for which something is allowed are a comment of their own.
 fn lines<'a>(permissions: impl Iterator<Item = &'a Marker>) -> String {
     let mut seen = BTreeSet::new();
-    let lines = permissions.map(|marker| marker.line() + "\n");
-    lines
-        .filter(|line| !EVENTS.starts_with(line) && seen.insert(line.clone()))
-        .collect()
+    let (mut plain, mut allowed) = (String::new(), String::new());
+    let mut ids = BTreeSet::<&str>::new();
+    for marker in permissions {
+        let line = marker.line() + "\n";
+        if EVENTS.starts_with(&line) || !seen.insert(line.clone()) {
+            continue;
+        }
+        let lines = if marker.allowed.is_empty() {
+            &mut plain
+        } else {
+            &mut allowed
+        };
+        lines.push_str(&line);
+        ids.extend(&marker.allowed);
+    }
+    if !allowed.is_empty() {
+        let ids: Vec<_> = ids.into_iter().collect();
+        let _ = write!(plain, "\n// +kbr:lint:allow={}\n{allowed}", ids.join(";"));
+    }
+    plain
 }
 
 /// How and when the API server calls the webhooks, as their comments in Go say it.

@@ -1,5 +1,6 @@
 //! What Go files say. They are read line by line, in the form that gofmt gives them.
 
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use crate::quote;
@@ -13,6 +14,8 @@ pub struct Marker {
     pub name: String,
     /// `groups=apps,resources=deployments,verbs=get`.
     pub arguments: String,
+    /// Ids of the findings of `kbr manifests` that are allowed for it.
+    pub allowed: BTreeSet<&'static str>,
 }
 
 impl Marker {
@@ -25,6 +28,13 @@ impl Marker {
     pub fn remove(&mut self, argument: &str) {
         let others = self.arguments.split(',').filter(|it| *it != argument);
         self.arguments = others.collect::<Vec<_>>().join(",");
+    }
+
+    /// Replaces an argument with this value.
+    pub fn replace(&mut self, argument: &str, with: &str) {
+        let arguments = self.arguments.split(',');
+        let arguments = arguments.map(|it| if it == argument { with } else { it });
+        self.arguments = arguments.collect::<Vec<_>>().join(",");
     }
 
     /// The value of an argument.
@@ -50,6 +60,7 @@ pub fn markers(path: &str, text: &str) -> Vec<Marker> {
             path: path.clone(),
             name: name.to_owned(),
             arguments: arguments.trim().to_owned(),
+            allowed: BTreeSet::new(),
         })
     };
     text.lines().filter_map(marker).collect()

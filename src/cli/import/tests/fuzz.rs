@@ -21,8 +21,9 @@ struct Command {
 /// What the command would write for a project.
 fn changes(files: &Files, root: &Path) -> anyhow::Result<Vec<Change>> {
     let args = Command::parse_from(["kbr", "go", "--dry-run"]).args;
-    let found = golang::read(files)?;
-    let imported = Imported::new(&found, head(&args, &found))?;
+    let mut found = golang::read(files)?;
+    let head = head(&args, &found);
+    let imported = Imported::new(&mut found, head)?;
     let session = write::lock(root.to_owned(), args.write)?;
     let plan = session.plan(&imported.intent, Lines::default(), Lines::default())?;
     Ok(plan.changes)
