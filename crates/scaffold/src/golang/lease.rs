@@ -131,7 +131,9 @@ fn equal(mut values: impl Iterator<Item = Option<String>>) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn lease_of(files: &[(&str, &str)]) -> Option<String> {
+    type File<'a> = (&'a str, &'a str);
+
+    fn lease_of(files: &[File<'_>]) -> Option<String> {
         let files: Vec<_> = files
             .iter()
             .map(|(path, text)| ((*path).to_owned(), (*text).to_owned()))
@@ -200,7 +202,7 @@ mod tests {
     fn of_several_programs_that_of_the_main_file_wins() {
         let id = |name: &str| format!("LeaderElectionID: \"{name}\",\n");
         let (a, b) = (id("a"), id("b"));
-        let cases: [(&[(&str, &str)], Option<&str>); 4] = [
+        let cases: [(&[File<'_>], Option<&str>); 4] = [
             (&[("cmd/cert.go", &a), ("cmd/main.go", &b)], Some("b")),
             (&[("cmd/a/cert.go", &a), ("cmd/a/main.go", &b)], Some("b")),
             (&[("cmd/a/main.go", &a), ("main.go", &b)], Some("b")),
