@@ -146,9 +146,8 @@ fn check_beside(root: &Path, from: &Path) -> anyhow::Result<()> {
 fn head(args: &Args, found: &Found) -> Head {
     let project = &found.project;
     let name = match (&args.project_name, &project.project_name) {
-        (Some(name), _) => name.clone(),
         (None, name) if name.is_empty() => named_after(&project.repo, args.from.as_deref()),
-        (None, name) => name.clone(),
+        (Some(name), _) | (None, name) => name.clone(),
     };
     Head {
         layout: LAYOUT.to_owned(),
