@@ -28,6 +28,7 @@ use serde_json::{Value, json};
 
 use self::kinds::Kind;
 pub use self::kinds::Kinds;
+pub(crate) use self::select::Selection;
 pub use self::{
     admission::Reviewed,
     answer::{Answer, ErrorResponse},

@@ -3,10 +3,10 @@
 //! Source: `k8s.io/apiserver/pkg/admission/plugin/webhook/{generic,predicates}`
 
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::conditions::Conditions;
-use crate::server::{Path, Reviewed};
+use crate::server::{Path, Reviewed, Selection};
 
 /// A webhook of a configuration.
 #[derive(Clone, Debug)]
@@ -158,37 +158,12 @@ fn has(list: &[String], wanted: &str) -> bool {
 
 /// Whether a label selector selects an object with these labels.
 fn selects(selector: &Value, labels: &Value) -> bool {
-    let equal = selector["matchLabels"].as_object().into_iter().flatten();
-    let terms = selector["matchExpressions"]
-        .as_array()
-        .into_iter()
-        .flatten();
-    let fits = |term: &Value| {
-        let found = term["key"].as_str().and_then(|key| labels.get(key));
-        let is_listed = || {
-            let values = term["values"].as_array();
-            values
-                .zip(found)
-                .is_some_and(|(values, found)| values.contains(found))
-        };
-        match term["operator"].as_str() {
-            Some("In") => is_listed(),
-            Some("NotIn") => !is_listed(),
-            Some("Exists") => found.is_some(),
-            Some("DoesNotExist") => found.is_none(),
-            _ => false,
-        }
-    };
-    equal
-        .into_iter()
-        .all(|(key, value)| labels.get(key) == Some(value))
-        && terms.into_iter().all(fits)
+    let object = json!({ "metadata": { "labels": labels } });
+    Selection::of(selector).fits(&object)
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     #[test]

@@ -40,7 +40,7 @@ const FIELDS: [(&str, &str, &[&str]); 4] = [
 
 /// The selection of a list or a watch.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Selection(Vec<Term>);
+pub(crate) struct Selection(Vec<Term>);
 
 #[derive(Clone, Debug)]
 struct Term {
@@ -91,8 +91,40 @@ impl Selection {
         Ok(Self(terms))
     }
 
+    /// The selection by a `LabelSelector`. An operator that does not exist selects nothing.
+    pub(crate) fn of(selector: &Value) -> Self {
+        let texts = |values: &Value| -> Vec<String> {
+            let values = values.as_array().into_iter().flatten();
+            values
+                .filter_map(|it| Some(it.as_str()?.to_owned()))
+                .collect()
+        };
+        let equal = selector["matchLabels"].as_object().into_iter().flatten();
+        let equal = equal.map(|(name, value)| Term {
+            what: What::Label(name.clone()),
+            fits: true,
+            values: Some(value.as_str().map(str::to_owned).into_iter().collect()),
+        });
+        let others = selector["matchExpressions"]
+            .as_array()
+            .into_iter()
+            .flatten();
+        let others = others.map(|term| {
+            let (fits, values) = match term["operator"].as_str() {
+                Some("In") => (true, Some(texts(&term["values"]))),
+                Some("NotIn") => (false, Some(texts(&term["values"]))),
+                Some("Exists") => (true, None),
+                Some("DoesNotExist") => (false, None),
+                _ => (true, Some(Vec::new())),
+            };
+            let what = What::Label(term["key"].as_str().unwrap_or_default().to_owned());
+            Term { what, fits, values }
+        });
+        Self(equal.chain(others).collect())
+    }
+
     /// Whether an object matches.
-    pub(super) fn fits(&self, object: &Value) -> bool {
+    pub(crate) fn fits(&self, object: &Value) -> bool {
         self.0.iter().all(|term| {
             let value = match &term.what {
                 What::Label(name) => object["metadata"]["labels"][name].as_str(),
