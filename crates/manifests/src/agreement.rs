@@ -32,17 +32,28 @@ pub type Answer = Option<Result<Value, String>>;
 /// Asks the types of the project about objects, each in a line: an answer for each; `None` if the generator cannot answer.
 pub type Ask<'a> = dyn FnMut(&[String]) -> anyhow::Result<Option<Vec<Answer>>> + 'a;
 
-/// A version of a kind while its first object is made readable.
+/// A version of a kind, and what is found about it.
 struct Version<'a> {
     crd: &'a Crd,
     schema: Schema<'a>,
     /// An object with what is required. Once the types can read it, each other object differs from it in one field.
     base: Value,
-    readable: bool,
-    /// What is still to be tried at the field that cannot be read.
-    replacements: Vec<Value>,
+    state: State,
+    /// The field that could not be read last, and what is still to be tried there.
     failed: Option<Path>,
+    replacements: Vec<Value>,
     findings: Vec<Finding>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// The types have not read the first object yet.
+    Open,
+    Readable,
+    /// They read nothing that is put into it.
+    Unreadable,
+    /// The generator does not know the kind.
+    Unknown,
 }
 
 /// The result for each of the kinds; `None` if the generator does not answer.
@@ -55,74 +66,74 @@ pub fn check(
     ask: &mut Ask,
 ) -> anyhow::Result<Option<Vec<Checked>>> {
     let mut versions: Vec<Version> = crds.iter().copied().flat_map(versions).collect();
-    let mut unknown = BTreeSet::new();
+    if !make_readable(&mut versions, ask)? {
+        return Ok(None);
+    }
+    try_objects(&mut versions, map, ask)?;
+    let checked = crds.iter().map(|crd| {
+        let own = || versions.iter().filter(|it| std::ptr::eq(it.crd, *crd));
+        Checked {
+            found: own().flat_map(|it| distinct(&it.findings)).collect(),
+            is_unknown: own().any(|it| it.state == State::Unknown),
+        }
+    });
+    Ok(Some(checked.collect()))
+}
+
+/// Changes the first object of each version until the types can read it. Returns whether the generator answers.
+fn make_readable(versions: &mut [Version], ask: &mut Ask) -> anyhow::Result<bool> {
     for _ in 0..REPLACED * objects::MOST {
-        let asked: Vec<usize> = (0..versions.len())
-            .filter(|at| !versions[*at].readable && !unknown.contains(at))
-            .collect();
-        let texts: Vec<String> = asked
-            .iter()
-            .map(|at| versions[*at].base.to_string())
-            .collect();
+        let open = versions.iter_mut().filter(|it| it.state == State::Open);
+        let mut open: Vec<&mut Version> = open.collect();
+        let texts: Vec<String> = open.iter().map(|it| it.base.to_string()).collect();
         if texts.is_empty() {
             break;
         }
         let Some(answers) = ask(&texts)? else {
-            return Ok(None);
+            return Ok(false);
         };
-        for ((at, text), answer) in asked.into_iter().zip(texts).zip(answers) {
-            match answer {
-                None => drop(unknown.insert(at)),
-                Some(Ok(_)) => versions[at].readable = true,
-                Some(Err(why)) => {
-                    if !versions[at].replace(&text, &why) {
-                        unknown.insert(at);
-                    }
-                }
-            }
+        for ((version, text), answer) in open.iter_mut().zip(&texts).zip(answers) {
+            version.state = match answer {
+                None => State::Unknown,
+                Some(Ok(_)) => State::Readable,
+                Some(Err(why)) if version.replace(text, &why) => State::Open,
+                Some(Err(_)) => State::Unreadable,
+            };
         }
     }
+    Ok(true)
+}
+
+/// Passes objects of each version that differ in one field through the types.
+fn try_objects(versions: &mut [Version], map: &SourceMap, ask: &mut Ask) -> anyhow::Result<()> {
     let mut tried: Vec<(usize, Tried)> = Vec::new();
-    for (at, version) in versions.iter().enumerate().filter(|(_, it)| it.readable) {
-        let is_own = |path: &Path| {
-            // Below the field, so that its type counts.
-            let below = path.shown() + ".x";
-            let located = map.locate(&version.crd.kind, version.schema.version, &below);
-            !located.is_foreign
-        };
-        let all = version.schema.objects(&version.base, &is_own);
-        tried.extend(all.into_iter().map(|it| (at, it)));
+    for (at, version) in versions.iter().enumerate() {
+        if version.state == State::Readable {
+            let (kind, name) = (&version.crd.kind, version.schema.version);
+            let is_own = |path: &Path| !map.locate(kind, name, &path.shown()).is_foreign;
+            let all = version.schema.objects(&version.base, &is_own);
+            tried.extend(all.into_iter().map(|it| (at, it)));
+        }
     }
     let texts: Vec<String> = tried.iter().map(|(_, it)| it.object.to_string()).collect();
-    let answers = if texts.is_empty() {
-        Vec::new()
-    } else {
-        ask(&texts)?.unwrap_or_default()
-    };
+    if texts.is_empty() {
+        return Ok(());
+    }
+    let answers = ask(&texts)?.unwrap_or_default();
     let mut before = None;
     for ((at, tried), answer) in tried.iter().zip(&answers) {
-        let Some(answer) = answer else { continue };
         let version = &mut versions[*at];
-        let found = match before.filter(|_| tried.is_again) {
-            Some(before) => verdict::unstable(&version.schema, tried, [before, answer])
-                .into_iter()
-                .collect(),
-            None => verdict::of(&version.schema, tried, answer),
-        };
-        version.findings.extend(found);
-        before = Some(answer);
-    }
-    let checked = crds.iter().map(|crd| {
-        let own = versions.iter().enumerate();
-        let own = own.filter(|(_, it)| std::ptr::eq(it.crd, *crd));
-        let mut checked = Checked::default();
-        for (at, version) in own {
-            checked.is_unknown |= unknown.contains(&at) && version.findings.is_empty();
-            checked.found.extend(distinct(&version.findings));
+        let (schema, findings) = (&version.schema, &mut version.findings);
+        match (before.filter(|_| tried.is_again), answer) {
+            (Some(before), Some(answer)) => {
+                findings.extend(verdict::unstable(schema, tried, [before, answer]));
+            }
+            (None, Some(answer)) => findings.extend(verdict::of(schema, tried, answer)),
+            (_, None) => {}
         }
-        checked
-    });
-    Ok(Some(checked.collect()))
+        before = answer.as_ref();
+    }
+    Ok(())
 }
 
 /// The result for a kind.
@@ -133,31 +144,30 @@ pub struct Checked {
     pub is_unknown: bool,
 }
 
-/// The warning that the generator does not answer objects of a kind.
-pub fn unknown(crd: &Crd) -> Problem {
+/// The warning that the generator does not answer objects of a kind with the types at these paths.
+pub fn unknown(crd: &Crd, types: &[String]) -> Problem {
     let text = format!(
         "the generator does not read objects of `{}`, so serde is not compared with its schema",
         crd.kind
     );
+    let lines: Vec<String> = types
+        .iter()
+        .map(|path| format!("`again::<{path}>,`"))
+        .collect();
     let help = format!(
-        "in `{GENERATOR}`, add the type of each version to the list in `answer`: `again::<api::{}::v1::{}>,`",
-        module(&crd.group),
-        crd.kind
+        "in `{GENERATOR}`, add the type of each version to the list in `answer`: {}",
+        lines.join(", ")
     );
     Problem::new(text).at(GENERATOR).help(help)
 }
 
-/// The warning that the generator answers no objects.
+/// The warning that the generator does not answer at all.
 pub fn unanswered() -> Problem {
     let text = "the generator does not read objects, so serde is not compared with the schemas";
     let help = format!(
         "write in `{GENERATOR}` what `kbr init` writes there in a new project, and the type of each version in the list in `answer`"
     );
     Problem::new(text).at(GENERATOR).help(help)
-}
-
-fn module(group: &str) -> String {
-    group.split('.').next().unwrap_or(group).replace('-', "_")
 }
 
 /// Kinds of which the second run of the generator prints something else.
@@ -198,21 +208,23 @@ pub fn unsteady(first: &[Crd], second: &[Crd], map: &SourceMap) -> Vec<Problem> 
     differ.map(problem).collect()
 }
 
-/// One finding for each field, the first error or the first warning, and none for what is around it: that fails with it.
+/// One finding for each field, the first error or the first warning. What is around a field fails with it, so it has no finding unless
+/// it is the worse one.
 fn distinct(findings: &[Finding]) -> Vec<Finding> {
     let mut all: Vec<&Finding> = findings.iter().collect();
     all.sort_by_key(|finding| finding.severity == Severity::Warning);
     let mut seen = BTreeSet::new();
     all.retain(|finding| seen.insert(finding.path.as_str()));
-    let is_around = |finding: &&Finding| {
-        let below = |path: &&str| {
-            let rest = path.strip_prefix(finding.path.as_str());
-            rest.is_some_and(|rest| rest.starts_with(['.', '[']))
-        };
-        seen.iter().any(below)
+    let is_around = |finding: &Finding| {
+        all.iter().any(|inner| {
+            let rest = inner.path.strip_prefix(finding.path.as_str());
+            let is_inner = rest.is_some_and(|rest| rest.starts_with(['.', '[']));
+            let is_worse = finding.severity == Severity::Error && inner.severity != Severity::Error;
+            is_inner && !is_worse
+        })
     };
-    all.retain(|finding| !is_around(finding));
-    all.into_iter().cloned().collect()
+    let kept = all.iter().filter(|finding| !is_around(finding));
+    kept.map(|finding| (*finding).clone()).collect()
 }
 
 fn versions(crd: &Crd) -> Vec<Version<'_>> {
@@ -223,9 +235,9 @@ fn versions(crd: &Crd) -> Vec<Version<'_>> {
             crd,
             schema,
             base,
-            readable: false,
-            replacements: Vec::new(),
+            state: State::Open,
             failed: None,
+            replacements: Vec::new(),
             findings: Vec::new(),
         })
     });

@@ -52,6 +52,7 @@ pub use files::{Compared, diff};
 pub use generated::{Generated, summary, write};
 use kbr_programs::cargo;
 use kbr_scaffold::commit::{self, suspended};
+use kbr_scaffold::resource::Resource;
 use kbr_scaffold::workdir;
 use kinds::Kinds;
 use original::Original;
@@ -190,7 +191,10 @@ pub fn generate(root: &Path, options: Options<'_>) -> anyhow::Result<Generated> 
             let (errors, doubts) = lint::problems(crd, checked.found, map, allow, original);
             findings.problems.extend(errors);
             findings.warnings.extend(doubts);
-            let unknown = checked.is_unknown.then(|| agreement::unknown(crd));
+            let is_its = |api: &&Resource| api.full_group == crd.group && api.kind == crd.kind;
+            let types = project.apis().filter(is_its).map(Resource::type_path);
+            let types: Vec<String> = types.collect();
+            let unknown = checked.is_unknown.then(|| agreement::unknown(crd, &types));
             findings.warnings.extend(unknown);
         }
     }

@@ -32,7 +32,7 @@ pub struct Located<'a> {
     spans: Vec<&'a Span>,
     /// The field at the end, if the sources define the whole path.
     pub field: Option<&'a Field>,
-    /// Whether the path ends within a type that the sources do not define.
+    /// Whether the path ends at a field of a type that the sources do not define, or below one.
     pub is_foreign: bool,
 }
 
@@ -106,7 +106,7 @@ impl SourceMap {
             }
             let target = field.target.as_deref();
             let Some(next) = target.and_then(|name| self.named(name, &field.span.file)) else {
-                located.is_foreign = target.is_some() && steps.peek().is_some();
+                located.is_foreign = target.is_some();
                 return located;
             };
             known = next;

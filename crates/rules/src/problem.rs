@@ -118,6 +118,12 @@ impl Problem {
         Self { plain, ..self }
     }
 
+    /// The field that the API server names: `spec.ports[0].name`, or `<nil>` for none.
+    #[must_use]
+    pub fn field(&self) -> &str {
+        &self.field
+    }
+
     /// The cause in the details of an answer.
     #[must_use]
     pub fn cause(&self) -> Value {

@@ -47,3 +47,32 @@ fn a_type_that_agrees_with_its_schema_has_no_finding() {
         assert_eq!(findings(kind), Vec::<String>::new(), "{}", kind.0);
     }
 }
+
+#[test]
+fn what_is_around_a_field_has_a_finding_only_if_it_is_worse() {
+    let finding = |severity, path: &str| Finding {
+        id: "serde",
+        severity,
+        version: None,
+        path: path.to_owned(),
+        message: String::new(),
+        helps: Vec::new(),
+    };
+    let kept = |findings: &[Finding]| {
+        let kept = distinct(findings).into_iter();
+        kept.map(|it| format!("{} {}", it.severity, it.path))
+            .collect::<Vec<_>>()
+    };
+    let (error, warning) = (Severity::Error, Severity::Warning);
+    let both = |outer, inner| kept(&[finding(outer, ".spec"), finding(inner, ".spec.a")]);
+    assert_eq!(both(error, error), ["error .spec.a"]);
+    assert_eq!(both(warning, error), ["error .spec.a"]);
+    assert_eq!(both(warning, warning), ["warning .spec.a"]);
+    assert_eq!(both(error, warning), ["error .spec", "warning .spec.a"]);
+    let same = [
+        finding(warning, ".spec.a"),
+        finding(error, ".spec.a"),
+        finding(warning, ".spec.ab"),
+    ];
+    assert_eq!(kept(&same), ["error .spec.a", "warning .spec.ab"]);
+}

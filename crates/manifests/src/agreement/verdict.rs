@@ -209,9 +209,7 @@ fn has_null(value: &Value) -> bool {
 
 /// The path of the field that the API server misses.
 fn missing_field(problem: &Problem) -> Option<String> {
-    let text = problem.to_string();
-    let field = text.split(": ").next()?;
-    (problem.reason == Reason::Required).then(|| format!(".{field}"))
+    (problem.reason == Reason::Required).then(|| format!(".{}", problem.field()))
 }
 
 /// What is above the last field of a path.
