@@ -36,7 +36,8 @@ pub(super) fn start(client: Client, progress: Progress, stopping: Arc<AtomicBool
         updates,
         watched: HashSet::new(),
         kinds: HashMap::new(),
-        objects: HashMap::new(),
+        graph: Graph::default(),
+        undecided: HashSet::new(),
         deleted: HashSet::new(),
         failed: HashMap::new(),
     };
@@ -47,6 +48,7 @@ pub(super) fn start(client: Client, progress: Progress, stopping: Arc<AtomicBool
                 // The API server may be busy, or gone.
                 let _ = collector.discover();
                 discovered = Some(Instant::now());
+                collector.retry();
             }
             collector.receive();
             collector.collect();
@@ -63,12 +65,24 @@ struct Collector {
     watched: HashSet<String>,
     /// The collections by `apiVersion` and `kind`.
     kinds: HashMap<(String, String), Resource>,
-    /// By uid.
-    objects: HashMap<String, Object>,
+    graph: Graph,
+    /// The uids of the objects with an owner that is not known yet.
+    undecided: HashSet<String>,
     /// The uids of the objects that were seen to vanish: no object gets one again.
     deleted: HashSet<String>,
     /// When, and how often, the API server rejected what became of an object that has not changed since. By uid.
     failed: HashMap<String, (Instant, u32)>,
+}
+
+/// The objects and their owners. An update opens few of many objects: itself, its owners and its dependents.
+#[derive(Default)]
+struct Graph {
+    /// By uid.
+    objects: HashMap<String, Object>,
+    /// The uids of the objects that name an owner, by the uid of that.
+    dependents: HashMap<String, HashSet<String>>,
+    /// The uids of the objects for which something has changed since they were judged.
+    open: HashSet<String>,
 }
 
 /// A collection.
@@ -117,6 +131,43 @@ impl Object {
     fn path(&self) -> String {
         let name = self.meta["name"].as_str().unwrap_or_default();
         self.resource.path_of(self.meta["namespace"].as_str(), name)
+    }
+}
+
+impl Graph {
+    /// Replaces what is known of an object.
+    fn see(&mut self, object: Object) {
+        let uid = text(&object.meta["uid"]).to_owned();
+        self.forget(&uid);
+        for owner in owners(&object.meta) {
+            self.dependents
+                .entry(owner.clone())
+                .or_default()
+                .insert(uid.clone());
+            self.open.insert(owner);
+        }
+        self.open.insert(uid.clone());
+        self.objects.insert(uid, object);
+    }
+
+    /// Removes what is known of an object. Its owners and dependents are open again.
+    fn forget(&mut self, uid: &str) {
+        let dependents = self.dependents.get(uid).into_iter().flatten();
+        self.open.extend(dependents.cloned());
+        for owner in self
+            .objects
+            .remove(uid)
+            .iter()
+            .flat_map(|it| owners(&it.meta))
+        {
+            if let Some(all) = self.dependents.get_mut(&owner) {
+                all.remove(uid);
+                if all.is_empty() {
+                    self.dependents.remove(&owner);
+                }
+            }
+            self.open.insert(owner);
+        }
     }
 }
 
@@ -192,50 +243,62 @@ impl Collector {
         if first.is_some() {
             thread::sleep(MOMENT);
         }
-        for update in first.into_iter().chain(self.updates.try_iter()) {
+        let updates: Vec<Update> = first.into_iter().chain(self.updates.try_iter()).collect();
+        for update in updates {
             match update {
                 Update::Seen(object) => {
-                    let uid = text(&object.meta["uid"]).to_owned();
-                    self.failed.remove(&uid);
-                    self.objects.insert(uid, object);
+                    self.failed.remove(text(&object.meta["uid"]));
+                    self.graph.see(object);
                 }
                 Update::Gone { uid } => {
-                    self.objects.remove(&uid);
                     self.failed.remove(&uid);
+                    self.graph.forget(&uid);
                     self.deleted.insert(uid);
                 }
                 Update::Ended { path } => {
-                    self.objects
-                        .retain(|_, object| object.resource.path() != path);
+                    let objects = self.graph.objects.iter();
+                    let ended = objects.filter(|(_, object)| object.resource.path() == path);
+                    let ended: Vec<String> = ended.map(|(uid, _)| uid.clone()).collect();
+                    ended.iter().for_each(|uid| self.graph.forget(uid));
                     self.watched.remove(&path);
                 }
             }
         }
     }
 
-    /// Judges all objects, and does what follows.
+    /// Judges again what could not be judged, and what the API server has rejected some time ago.
+    fn retry(&mut self) {
+        let failed = self
+            .failed
+            .iter()
+            .filter(|(_, (at, _))| at.elapsed() >= PERIOD);
+        self.graph.open.extend(failed.map(|(uid, _)| uid.clone()));
+        self.graph.open.extend(self.undecided.drain());
+    }
+
+    /// Judges the objects for which something has changed, and does what follows.
     fn collect(&mut self) {
-        let mut dependents: HashMap<&str, Vec<&Value>> = HashMap::new();
-        for object in self.objects.values() {
-            for owner in references(&object.meta) {
-                dependents
-                    .entry(text(&owner["uid"]))
-                    .or_default()
-                    .push(&object.meta);
-            }
-        }
         let mut asked = HashMap::new();
         let mut failures = Vec::new();
-        for (uid, object) in &self.objects {
-            let failed = self.failed.get(uid);
-            if failed.is_some_and(|(at, _)| at.elapsed() < PERIOD) {
+        for uid in std::mem::take(&mut self.graph.open) {
+            let Some(object) = self.graph.objects.get(&uid) else {
                 continue;
-            }
-            let dependents = dependents.get(uid.as_str()).map(Vec::as_slice);
-            let owner = |reference: &Value| self.owner(reference, &object.meta, &mut asked);
-            let verdict = verdict(&object.meta, owner, dependents.unwrap_or_default());
+            };
+            let dependents = self.graph.dependents.get(&uid).into_iter().flatten();
+            let dependents = dependents.filter_map(|uid| Some(&self.graph.objects.get(uid)?.meta));
+            let dependents: Vec<&Value> = dependents.collect();
+            let mut is_undecided = false;
+            let owner = |reference: &Value| {
+                let owner = self.owner(reference, &object.meta, &mut asked);
+                is_undecided |= owner == Owner::Unknown;
+                owner
+            };
+            let verdict = verdict(&object.meta, owner, &dependents);
             if let Err(error) = self.execute(object, &verdict) {
                 failures.push((uid.clone(), format!("{}: {error}", object.path())));
+            }
+            if is_undecided {
+                self.undecided.insert(uid);
             }
         }
         for (uid, text) in failures {
@@ -256,7 +319,7 @@ impl Collector {
         asked: &mut HashMap<(String, String), Owner>,
     ) -> Owner {
         let uid = text(&reference["uid"]);
-        if let Some(owner) = self.objects.get(uid) {
+        if let Some(owner) = self.graph.objects.get(uid) {
             return Owner::of(Some(&owner.meta), dependent);
         }
         if self.deleted.contains(uid) {
@@ -314,6 +377,12 @@ impl Collector {
     }
 }
 
+/// The uids of the owners.
+fn owners(meta: &Value) -> Vec<String> {
+    let owners = references(meta).map(|owner| text(&owner["uid"]).to_owned());
+    owners.collect()
+}
+
 /// Reports each object, and each change, until the API server ends the watch, or the collector has ended.
 fn follow(stream: impl Read, resource: &Arc<Resource>, updates: &Sender<Update>) {
     let changes = serde_json::Deserializer::from_reader(BufReader::new(stream));
@@ -360,4 +429,41 @@ fn text(value: &Value) -> &str {
 
 fn list(value: &Value) -> &[Value] {
     value.as_array().map(Vec::as_slice).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_update_opens_an_object_its_owners_and_its_dependents_alone() {
+        let resource = Arc::new(Resource {
+            root: "/api/v1".to_owned(),
+            plural: "configmaps".to_owned(),
+            namespaced: true,
+        });
+        let object = |uid: &str, owner: &str| Object {
+            resource: resource.clone(),
+            meta: json!({ "uid": uid, "ownerReferences": [{ "uid": owner }] }),
+        };
+        let mut graph = Graph::default();
+        for at in 0..1000 {
+            graph.see(object(&format!("child {at}"), &format!("owner {at}")));
+            graph.see(object(&format!("owner {at}"), "root"));
+        }
+        let opened = |graph: &mut Graph| {
+            let mut opened: Vec<_> = graph.open.drain().collect();
+            opened.sort();
+            opened.join(", ")
+        };
+        graph.open.clear();
+        graph.see(object("owner 7", "root"));
+        assert_eq!(opened(&mut graph), "child 7, owner 7, root");
+        graph.see(object("child 7", "owner 8"));
+        assert_eq!(opened(&mut graph), "child 7, owner 7, owner 8");
+        graph.forget("owner 8");
+        assert_eq!(opened(&mut graph), "child 7, child 8, root");
+        graph.see(object("owner 7", "root"));
+        assert_eq!(opened(&mut graph), "owner 7, root");
+    }
 }
