@@ -1,4 +1,4 @@
-//! The webhooks that the API server calls in Go. PROJECT alone defines none: one that nobody answers rejects what it is called for.
+//! The webhooks that the API server calls in Go. PROJECT alone does not define one: a webhook without a server rejects each request.
 
 use std::collections::BTreeMap;
 

@@ -8,7 +8,7 @@ type Source<'a> = (&'a String, &'a String);
 /// Constants that are made of constants.
 const DEEPEST: usize = 8;
 
-/// The Lease of the program that is imported; `None` if it cannot be told, or if several programs may be that one.
+/// The Lease of the program that is imported; `None` if it is unknown, or if several programs may be that one.
 pub fn lease(sources: &[Source]) -> Option<String> {
     let rank = |path: &str| match path {
         "cmd/main.go" => 0,

@@ -196,7 +196,7 @@ pub fn components(files: &Files, project: &GoProject, budget: &mut Budget) -> Ve
 /// The variable with which an operator of either language serves no webhooks.
 const ENABLE_WEBHOOKS: &str = "ENABLE_WEBHOOKS";
 
-/// Why the operator in Go, or one with its Deployment, answers no webhook. One that nobody answers rejects whatever it is called for.
+/// Why the operator in Go, or one with its Deployment, does not serve its webhooks. A webhook without a server rejects each request.
 pub fn no_webhooks(files: &Files, manager: &Manager, budget: &mut Budget) -> Option<&'static str> {
     let is_off = |it: &Value| {
         it["name"] == ENABLE_WEBHOOKS && (it["value"] == "false" || it["value"] == false)

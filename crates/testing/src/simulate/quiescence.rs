@@ -47,7 +47,7 @@ impl Environment {
         }
     }
 
-    /// In a new process, if it is wanted or there is no other way.
+    /// In a new process, if that is wanted or the only possibility.
     fn reconcile_again(&self, restarts: bool) -> Mark {
         if restarts || self.scenario.operator.is_client() {
             self.network.crash("the operator ends at rest".to_owned());

@@ -88,12 +88,12 @@ fn an_invariant_is_checked_after_every_change() {
 
 /// Fails with an error that has a cause and a help.
 fn failure() -> anyhow::Error {
-    anyhow::anyhow!("the mast is broken\nhelp: mend the mast").context("cannot sail")
+    anyhow::anyhow!("the mast is broken\nhelp: repair the mast").context("cannot sail")
 }
 
 /// What a story says of it.
 const FAILURE: &str =
-    "fails: ship `default/argo`: cannot sail: the mast is broken\n    help: mend the mast\n";
+    "fails: ship `default/argo`: cannot sail: the mast is broken\n    help: repair the mast\n";
 
 #[test]
 fn a_reconcile_that_fails_says_why() {

@@ -226,7 +226,7 @@ fn the_definitions_decide_the_group_of_a_kind_and_the_domain_of_a_project_withou
         let expected = (group.to_owned(), domain.to_owned());
         assert_eq!(corrected(head, resource, definition), expected);
     }
-    // Another kind is no answer.
+    // Another kind does not count.
     let (group, _) = corrected(
         "domain: sea.com",
         "group: crew, domain: sea.com",
