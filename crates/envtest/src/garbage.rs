@@ -259,7 +259,9 @@ impl Collector {
                     let objects = self.graph.objects.iter();
                     let ended = objects.filter(|(_, object)| object.resource.path() == path);
                     let ended: Vec<String> = ended.map(|(uid, _)| uid.clone()).collect();
-                    ended.iter().for_each(|uid| self.graph.forget(uid));
+                    for uid in &ended {
+                        self.graph.forget(uid);
+                    }
                     self.watched.remove(&path);
                 }
             }
