@@ -4,6 +4,7 @@ mod check;
 mod files;
 mod messages;
 mod permissions;
+mod report;
 mod running;
 mod unclaimed;
 mod webhooks;
@@ -20,7 +21,6 @@ use super::write::{self, Intent, Plan};
 use super::{init, workspace};
 use crate::embedded;
 use kbr_host::diagnostic::Diagnostic;
-use kbr_host::lines::Lines;
 use kbr_host::output;
 use kbr_scaffold::blueprint::Presence;
 use kbr_scaffold::changes;
@@ -39,7 +39,8 @@ use kbr_scaffold::workdir;
 ///
 /// Reads the project in the folder DIR, which is in Go, and writes a project of kbr into another folder: its kinds with equal CRDs,
 /// controllers and webhooks with the permissions of the Go files, samples, names, and what the Deployment needs. Each reconciler in Go
-/// becomes a comment in the Rust file that replaces it. Runs nothing, and changes nothing in DIR.
+/// becomes a comment in the Rust file that replaces it, and `IMPORT.md` lists what is not taken over. Runs nothing, and changes nothing
+/// in DIR.
 ///
 /// With `--check`, in the new project, compares it with the cluster where the operator in Go runs.
 ///
@@ -116,7 +117,10 @@ fn plan(args: &Args, from: &Path) -> anyhow::Result<Plan> {
         found.lease.clone_from(&args.leader_election_id);
     }
     let head = head(args, &found);
-    let imported = Imported::new(&mut found, head)?;
+    let mut imported = Imported::new(&mut found, head)?;
+    let report = messages::report(args, &found, &imported);
+    let file = report::FILE.to_owned();
+    imported.intent.add_file(file, report.markdown());
     let session = write::lock(root, args.write)?;
     if workdir::load_if_any(session.root())?.is_some() {
         let text = format!("`{}` already is a project", args.directory.display());
@@ -125,7 +129,7 @@ fn plan(args: &Args, from: &Path) -> anyhow::Result<Plan> {
     }
     output::message(messages::summary(&imported));
     workspace::warn(session.root());
-    let notes = messages::notes(args, &found, &imported);
+    let notes = report.lines(!args.write.dry_run);
     let next_steps = messages::next_steps(args, &imported);
     session.plan(&imported.intent, notes, next_steps)
 }
@@ -183,7 +187,7 @@ fn named_after(module: &str, from: Option<&Path>) -> String {
 struct Imported {
     intent: Intent,
     /// Notes about the types.
-    types: Lines,
+    types: Vec<String>,
     /// Each controller's file, with the Go file that it replaces.
     controllers: Vec<(String, Option<String>)>,
     /// The Go files that are carried, each with the file of the first of its controllers, which has it as a comment.
@@ -205,7 +209,7 @@ impl Imported {
         let intent = Intent::head(&Project::new(head), Presence::New);
         let mut imported = Imported {
             intent,
-            types: Lines::default(),
+            types: Vec::new(),
             controllers: Vec::new(),
             carried: BTreeMap::new(),
             external: Vec::new(),
@@ -260,7 +264,7 @@ impl Imported {
             return Ok(());
         }
         let types = definition.types();
-        self.types += &from_crd::notes(definition, &types);
+        self.types.extend(from_crd::notes(definition, &types));
         for api in from_crd::apis(definition, self.intent.project())? {
             self.version(definition, &types, &api, found);
         }

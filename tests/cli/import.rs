@@ -27,13 +27,11 @@ fn import(folder: &Path, args: &[&str]) -> Output {
     kbr.unwrap()
 }
 
-/// The folder with the project in Go and the imported one, `new`; what the command printed.
+/// The folder with the project in Go and the imported one, `new`; what the command said.
 fn imported() -> (TempDir, String) {
     let folder = folder();
-    let output = import(folder.path(), &["captains", "--directory", "new"]);
-    let printed = support::stderr(&output, folder.path());
-    assert!(output.status.success(), "{printed}");
-    (folder, printed)
+    let said = import_whole(&folder, &[]);
+    (folder, said)
 }
 
 fn has(folder: &TempDir, path: &str, texts: &[&str]) {
@@ -154,9 +152,7 @@ fn a_namespaced_project_has_its_permissions_in_its_namespace_only() {
         "        resources:\n",
         watched,
     );
-    let output = import(folder.path(), &["captains", "--directory", "new"]);
-    let printed = support::stderr(&output, folder.path());
-    assert!(output.status.success(), "{printed}");
+    let printed = import_whole(&folder, &[]);
     let note = "the operator in Go watches the namespaces `a,b`: add them to `config/namespaced`";
     assert!(printed.contains(note), "{printed}");
     has(
@@ -185,7 +181,7 @@ fn what_is_not_taken_over_is_listed_with_where_it_belongs() {
         "the flag `--harbour=north`",
         "`.finalizer(\"crew.example.com/ship\", cleanup)`",
         "not taken over: `config/default/tide_patch.yaml`",
-        "port src/controllers/captain.rs, which has internal/controller/captain_controller.go as a comment",
+        "| `src/controllers/captain.rs` | `internal/controller/captain_controller.go` |",
     ] {
         assert!(printed.contains(text), "{text:?} is not in:\n{printed}");
     }
@@ -231,9 +227,7 @@ fn a_project_whose_files_differ_from_its_project_file_is_taken_over_whole() {
     let main = folder.path().join("captains/cmd/more.go");
     let more = "const mateFinalizer = Domain + \"/mate\"\nfunc (r *MateReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {\n// +kubebuilder:webhook:path=/mate,mutating=true\n";
     fs::write(main, more).unwrap();
-    let output = import(folder.path(), &["captains", "--directory", "new"]);
-    let printed = support::stderr(&output, folder.path());
-    assert!(output.status.success(), "{printed}");
+    let printed = import_whole(&folder, &[]);
     for text in [
         "imported captains: 2 versions, 2 controllers, 1 webhook",
         "found no CRD of `Settings`, so it is not imported: right for a kind of configuration files",
@@ -241,7 +235,7 @@ fn a_project_whose_files_differ_from_its_project_file_is_taken_over_whole() {
         "the webhook at `/mate` in `cmd/more.go`, because `PROJECT` does not name it; create it with `kbr create webhook`",
         "a finalizer of which `/mate` is a part: keep its whole name",
         "not taken over: `config/crd/others/patch.yaml`",
-        "port src/controllers/captain.rs, which has internal/controller/captain_controller.go",
+        "| `src/controllers/captain.rs` | `internal/controller/captain_controller.go` |",
     ] {
         assert!(printed.contains(text), "{text:?} is not in:\n{printed}");
     }
@@ -249,13 +243,15 @@ fn a_project_whose_files_differ_from_its_project_file_is_taken_over_whole() {
     has(&folder, "api/src/crew/v1/mate.rs", &["pub ship: String"]);
 }
 
-/// Imports the project after a change of it; what the command printed.
+/// Imports the project; what the command printed and wrote into `IMPORT.md`.
 fn import_whole(folder: &TempDir, args: &[&str]) -> String {
     let args = [&["captains", "--directory", "new"], args].concat();
     let output = import(folder.path(), &args);
     let printed = support::stderr(&output, folder.path());
     assert!(output.status.success(), "{printed}");
-    printed
+    let report = fs::read_to_string(folder.path().join("new/IMPORT.md")).unwrap();
+    // Text has escapes, and code has none.
+    format!("{printed}\n{}", report.replace('\\', ""))
 }
 
 #[test]
@@ -384,7 +380,7 @@ fn what_is_not_taken_over_is_one_line_for_a_folder() {
     assert!(printed.contains(note), "{printed}");
     assert_eq!(
         printed
-            .matches("left out the labels of the CRD: `a`")
+            .matches("- [ ] left out the labels of the CRD: `a`")
             .count(),
         1,
         "{printed}"

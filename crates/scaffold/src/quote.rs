@@ -240,6 +240,27 @@ pub fn markdown(text: &str) -> String {
     format!("{fence}{space}{text}{space}{fence}")
 }
 
+/// A sentence of Markdown on one line: what is between its backticks is code, and the rest is text.
+pub fn markdown_line(text: &str) -> String {
+    let text = visible(text);
+    let parts: Vec<_> = text.split('`').collect();
+    // A span of code ends at as many backticks as it has begun with.
+    let has_code = parts.len() % 2 == 1 && !text.contains("``");
+    let mut line = String::with_capacity(text.len());
+    for (at, part) in parts.iter().enumerate() {
+        if at > 0 {
+            line.push_str(if has_code { "`" } else { "\\`" });
+        }
+        for letter in part.chars() {
+            if !(has_code && at % 2 == 1) && "\\<>[]*_&~#|".contains(letter) {
+                line.push('\\');
+            }
+            line.push(letter);
+        }
+    }
+    line
+}
+
 /// The value of a label in a Dockerfile.
 pub fn dockerfile(text: &str) -> String {
     let plain = |it: char| it.is_ascii_alphanumeric() || "-_./,+:@".contains(it);

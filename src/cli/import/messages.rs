@@ -1,8 +1,8 @@
 //! What `kbr import` says.
 
-use std::collections::BTreeSet;
 use std::path::Path;
 
+use super::report::{self, Part, Report};
 use super::{Args, Imported, running, unclaimed};
 use kbr_host::lines::Lines;
 use kbr_scaffold::golang::{Found, GoResource, carried};
@@ -23,73 +23,85 @@ pub fn summary(imported: &Imported) -> String {
 }
 
 /// What is not taken over, and where it belongs.
-pub fn notes(args: &Args, found: &Found, imported: &Imported) -> Lines {
-    let (mut text, mut said) = (Lines::default(), BTreeSet::new());
-    let mut line = |line: String| {
-        if said.insert(line.clone()) {
-            text.add(line);
-        }
-    };
-    // First, what keeps the new operator from replacing the one in Go.
-    for said in running::notes(found, &imported.intent.project().head) {
-        line(format!("note: {said}"));
-    }
-    let types = imported.types.to_string();
-    types.lines().map(str::to_owned).for_each(&mut line);
-    let mut note = |text: String| line(format!("note: {text}"));
+pub fn report(args: &Args, found: &Found, imported: &Imported) -> Report {
+    let mut report = Report::default();
+    report.extend(
+        Part::Running,
+        running::notes(found, &imported.intent.project().head),
+    );
+    report.extend(Part::Admission, unclaimed::webhooks(found, imported));
+    report.extend(Part::Permissions, imported.permissions.iter().cloned());
+    report.extend(Part::Deployment, deployment(found));
+    report.extend(Part::Types, types(args, found, imported));
+    let external = imported.external.iter();
+    report.extend(
+        Part::Code,
+        external.filter_map(|it| external_kind(it, found)),
+    );
+    report.extend(Part::Code, unclaimed::reconcilers(found, imported));
+    let finalizers = found.finalizers.iter();
+    report.extend(Part::Code, finalizers.map(|it| unclaimed::finalizer(it)));
+    report.extend(Part::Files, files(found));
+    report.port(&imported.controllers);
+    report
+}
+
+fn deployment(found: &Found) -> Vec<String> {
+    let watched = carried::watched(found).map(|namespaces| {
+        let namespaces = namespaces.escape_debug();
+        format!(
+            "the operator in Go watches the namespaces `{namespaces}`: add them to `config/namespaced`, as `kustomization.yaml` there says"
+        )
+    });
+    let flags = found.manager.flags.iter().map(|flag| {
+        let flag = flag.escape_debug();
+        format!(
+            "the Deployment has the flag `{flag}`: add it to `src/main.rs` first, then to `config/manager/manager.yaml`"
+        )
+    });
+    watched.into_iter().chain(flags).collect()
+}
+
+fn types(args: &Args, found: &Found, imported: &Imported) -> Vec<String> {
+    let mut notes = imported.types.clone();
     if found.project.project_name.is_empty() && args.project_name.is_none() {
         let name = &imported.intent.project().head.name;
-        note(format!(
+        notes.push(format!(
             "`PROJECT` has no project name: the new project is `{name}`; `--project-name` changes it"
         ));
     }
-    for folder in &found.elsewhere {
-        note(format!(
-            "the CRDs come from `{folder}`; `--crds` names another folder"
-        ));
-    }
-    for resource in &imported.external {
-        external(resource, found).map(&mut note);
-    }
-    for GoResource { kind, .. } in &imported.undefined {
-        note(format!(
+    let folders = found.elsewhere.iter();
+    notes.extend(
+        folders
+            .map(|folder| format!("the CRDs come from `{folder}`; `--crds` names another folder")),
+    );
+    let undefined = imported.undefined.iter();
+    notes.extend(undefined.map(|GoResource { kind, .. }| {
+        format!(
             "found no CRD of `{kind}`, so it is not imported: right for a kind of configuration files; otherwise run `make manifests` in the project in Go, or name the folder of its CRDs with `--crds DIR`, and import it again"
-        ));
-    }
-    imported.permissions.iter().cloned().for_each(&mut note);
-    unclaimed::notes(found, imported)
-        .into_iter()
-        .for_each(&mut note);
-    if let Some(namespaces) = carried::watched(found) {
-        let namespaces = namespaces.escape_debug();
-        note(format!(
-            "the operator in Go watches the namespaces `{namespaces}`: add them to `config/namespaced`, as `kustomization.yaml` there says"
-        ));
-    }
-    for flag in &found.manager.flags {
-        let flag = flag.escape_debug();
-        note(format!(
-            "the Deployment has the flag `{flag}`: add it to `src/main.rs` first, then to `config/manager/manager.yaml`"
-        ));
-    }
-    for finalizer in &found.finalizers {
-        note(unclaimed::finalizer(finalizer));
-    }
-    for paths in found.left.chunk_by(|a, b| folder(a) == folder(b)) {
+        )
+    }));
+    notes
+}
+
+/// A sentence for each folder with files that are not taken over.
+fn files(found: &Found) -> Vec<String> {
+    let folders = found.left.chunk_by(|a, b| folder(a) == folder(b));
+    let note = |paths: &[String]| {
         let (folder, place) = (folder(&paths[0]), place(&paths[0]));
-        note(match paths {
+        match paths {
             [path] => format!("not taken over: `{path}`; {place}"),
             _ => format!(
                 "not taken over: {} in `{folder}`; {place}",
                 unclaimed::some(paths.iter().map(|path| &path[folder.len() + 1..]))
             ),
-        });
-    }
-    text
+        }
+    };
+    folders.map(note).collect()
 }
 
 /// The commands for a kind of another project; `None` without any.
-fn external(resource: &GoResource, found: &Found) -> Option<String> {
+fn external_kind(resource: &GoResource, found: &Found) -> Option<String> {
     let GoResource { version, kind, .. } = resource;
     let of = format!(
         "--group {} --version {version} --kind {kind}",
@@ -149,18 +161,12 @@ pub fn next_steps(args: &Args, imported: &Imported) -> Lines {
         text.add(format_args!("  cd {}", args.directory.display()));
     }
     text.add("  make manifests");
-    for (path, go) in &imported.controllers {
-        match go {
-            Some(go) => {
-                text.add(format_args!("  port {path}, which has {go} as a comment"));
-            }
-            None => {
-                text.add(format_args!(
-                    "  edit {path}: no reconciler was found for it"
-                ));
-            }
-        }
+    match &imported.controllers[..] {
+        [] => {}
+        [(path, Some(go))] => text.add(format_args!("  port {path}, which has {go} as a comment")),
+        _ => text.add("  port the controllers, each of which has its Go file as a comment"),
     }
+    text.add(format_args!("  read {}", report::FILE));
     text.add("  make test");
     text
 }

@@ -5,29 +5,28 @@ use std::collections::BTreeSet;
 use super::Imported;
 use kbr_scaffold::golang::{Found, Reconciler};
 
-/// A sentence for each Go file with reconcilers, and for each webhook, that is not taken over.
-pub fn notes(found: &Found, imported: &Imported) -> Vec<String> {
-    let mut notes = Vec::new();
+/// A sentence for each Go file with reconcilers that is not taken over.
+pub fn reconcilers(found: &Found, imported: &Imported) -> Vec<String> {
     let files = found.reconcilers.all.chunk_by(|a, b| a.path == b.path);
-    for reconcilers in files.filter(|it| !imported.carried.contains_key(&*it[0].path)) {
-        notes.push(format!(
+    let others = files.filter(|it| !imported.carried.contains_key(&*it[0].path));
+    let note = |reconcilers: &[Reconciler]| {
+        format!(
             "not taken over: {} in `{}`, of which `PROJECT` names no controller; create one with `kbr create api --resource=false --controller`",
-            named(reconcilers), reconcilers[0].path
-        ));
-    }
-    notes.extend(imported.webhooks_left.iter().cloned());
-    notes.extend(webhooks(found, imported));
-    notes
+            named(reconcilers),
+            reconcilers[0].path
+        )
+    };
+    others.map(note).collect()
 }
 
-/// The webhooks of comments that are not taken over, each with the reason.
-fn webhooks(found: &Found, imported: &Imported) -> Vec<String> {
+/// A sentence for each webhook that is not taken over, with the reason.
+pub fn webhooks(found: &Found, imported: &Imported) -> Vec<String> {
     let taken = imported.intent.project().webhooks();
     let taken: BTreeSet<&str> = taken
         .flat_map(|it| [it.defaulting.as_str(), it.validation.as_str()])
         .collect();
     let mut first = taken.clone();
-    let mut notes = Vec::new();
+    let mut notes = imported.webhooks_left.clone();
     for webhook in &found.webhooks {
         let path = webhook.path.as_deref().unwrap_or_default();
         if first.remove(path) && !path.is_empty() {

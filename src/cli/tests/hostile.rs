@@ -7,6 +7,7 @@ use kbr_scaffold::quote::{is_marker, is_plain};
 use kbr_scaffold::rust::comments::lex;
 use kbr_scaffold::rust::parse::is_valid;
 use proc_macro2::{TokenStream, TokenTree};
+use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 use serde_json::Value;
 
 use crate::planted::{data, is_yaml, yaml};
@@ -33,6 +34,7 @@ pub fn check(changes: &[Change]) -> Result<(), String> {
             _ if is_yaml(path) => yaml(&text),
             Some((_, "toml")) => toml(&text),
             _ if path == "PROJECT" => toml(&text),
+            Some((_, "md")) => markdown(&text),
             _ => Err("planted text in a file of another language".to_owned()),
         };
         found.map_err(|what| format!("{path}: {what}\n{text}"))?;
@@ -116,6 +118,34 @@ fn code(tokens: TokenStream) -> Result<(), String> {
 fn toml(text: &str) -> Result<(), String> {
     let table: toml::Table = toml::from_str(text).map_err(|error| error.to_string())?;
     data(&serde_json::to_value(table).map_err(|error| error.to_string())?)
+}
+
+/// Text, code and the lines of kbr's own lists and tables: no HTML, link, picture or heading.
+fn markdown(text: &str) -> Result<(), String> {
+    let options = Options::ENABLE_TABLES | Options::ENABLE_TASKLISTS | Options::ENABLE_GFM;
+    let mut is_heading = false;
+    for event in Parser::new_ext(text, options) {
+        match event {
+            Event::Start(Tag::Heading { .. }) => is_heading = true,
+            Event::End(TagEnd::Heading(_)) => is_heading = false,
+            Event::Text(text) | Event::Code(text) if is_heading && text.contains('á') => {
+                return Err(format!("{text:?} is a heading"));
+            }
+            Event::Text(_) | Event::Code(_) | Event::SoftBreak | Event::TaskListMarker(_) => {}
+            Event::End(_)
+            | Event::Start(
+                Tag::Paragraph
+                | Tag::List(None)
+                | Tag::Item
+                | Tag::Table(_)
+                | Tag::TableHead
+                | Tag::TableRow
+                | Tag::TableCell,
+            ) => {}
+            other => return Err(format!("{other:?} in Markdown")),
+        }
+    }
+    Ok(())
 }
 
 /// A CRD with all that kbr writes of one.

@@ -4,17 +4,8 @@ use std::fs;
 
 use tempfile::TempDir;
 
-use super::{change, folder, has, import};
+use super::{change, folder, has, import, import_whole as printed};
 use crate::support;
-
-/// Imports a project in Go, and returns what the command printed.
-fn printed(folder: &TempDir, args: &[&str]) -> String {
-    let args = [&["captains", "--directory", "new"], args].concat();
-    let output = import(folder.path(), &args);
-    let printed = support::stderr(&output, folder.path());
-    assert!(output.status.success(), "{printed}");
-    printed
-}
 
 fn write(folder: &TempDir, path: &str, text: &str) {
     let path = folder.path().join("captains").join(path);

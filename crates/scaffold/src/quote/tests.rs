@@ -120,6 +120,16 @@ fn values_of_yaml_toml_and_json_are_read_as_the_text() {
 }
 
 #[test]
+fn a_line_of_markdown_has_only_text_and_code() {
+    let check = |text: &str, expected: &str| assert_eq!(markdown_line(text), expected);
+    check("keep `a_b[]` and a_b", "keep `a_b[]` and a\\_b");
+    check("`a` <b>", "`a` \\<b\\>");
+    check("[a](b) `c", "\\[a\\](b) \\`c");
+    check("``a`` *b*", "\\`\\`a\\`\\` \\*b\\*");
+    check("a\nb", "a\\\\u{a}b");
+}
+
+#[test]
 fn code_in_markdown_ends_behind_its_text() {
     assert_eq!(markdown("a|b\n"), "`a\\|b\\u{a}`");
     assert_eq!(markdown("`a``"), "``` `a`` ```");

@@ -117,7 +117,7 @@ impl<'a> Import<'a> {
         };
         self.keep_source("api", &mut intent)?;
         text += &self.gone(&known);
-        text += &notes(definition, &self.types);
+        text.extend(said(&notes(definition, &self.types)));
         Ok((intent, text, next_steps(&added, controller.as_ref())))
     }
 
@@ -138,7 +138,7 @@ impl<'a> Import<'a> {
                 text += &added.as_ref().map(crate_notes).unwrap_or_default();
             }
         }
-        text += &notes(self.definition, &self.types);
+        text.extend(said(&notes(self.definition, &self.types)));
         Ok((intent, text, next))
     }
 
@@ -274,25 +274,27 @@ fn api(definition: &Definition, version: &str, project: &Project) -> anyhow::Res
     Ok(api)
 }
 
-/// What the types do not say, and what is not in them.
-pub fn notes(definition: &Definition, types: &[Types]) -> Lines {
-    let mut text = Lines::default();
+/// What the types do not say, and what is not in them, a sentence each.
+pub fn notes(definition: &Definition, types: &[Types]) -> Vec<String> {
+    let mut notes = Vec::new();
     for types in types {
         let mut seen = BTreeSet::new();
         for Kept { path, what } in &types.kept {
             if seen.insert((path, what)) {
                 let path = if path.is_empty() { "the object" } else { path };
                 let version = &types.version;
-                text.add(format_args!(
-                    "note: {version}: kept {what} of `{path}` as in the CRD: no Rust type says it"
+                notes.push(format!(
+                    "{version}: kept {what} of `{path}` as in the CRD: no Rust type says it"
                 ));
             }
         }
     }
-    for note in &definition.left_out {
-        text.add(format_args!("note: {note}"));
-    }
-    text
+    notes.extend(definition.left_out.iter().cloned());
+    notes
+}
+
+fn said(notes: &[String]) -> impl Iterator<Item = String> {
+    notes.iter().map(|note| format!("note: {note}"))
 }
 
 fn edit(controller: &Controller) -> Lines {

@@ -23,7 +23,10 @@ fn changes(files: &Files, root: &Path) -> anyhow::Result<Vec<Change>> {
     let args = Command::parse_from(["kbr", "go", "--dry-run"]).args;
     let mut found = golang::read(files)?;
     let head = head(&args, &found);
-    let imported = Imported::new(&mut found, head)?;
+    let mut imported = Imported::new(&mut found, head)?;
+    let report = messages::report(&args, &found, &imported);
+    let file = report::FILE.to_owned();
+    imported.intent.add_file(file, report.markdown());
     let session = write::lock(root.to_owned(), args.write)?;
     let plan = session.plan(&imported.intent, Lines::default(), Lines::default())?;
     Ok(plan.changes)

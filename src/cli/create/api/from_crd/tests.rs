@@ -115,7 +115,7 @@ fn fields_beside_the_spec_that_the_types_leave_out_are_noted() {
     let text = text("crew.example.com", "")
         .replace("{ type: object }", &format!("{{ type: object, {open} }}"));
     let definition = imported::read(&text, None).unwrap();
-    let notes = notes(&definition, &definition.types()).to_string();
+    let notes = notes(&definition, &definition.types()).join("\n");
     assert!(
         notes.contains("the type of version v2 drops fields beside `spec`"),
         "{notes}"
@@ -125,7 +125,7 @@ fn fields_beside_the_spec_that_the_types_leave_out_are_noted() {
 #[test]
 fn what_the_types_leave_out_is_noted() {
     let definition = definition("crew.example.com", ", listKind: Tides");
-    let notes = notes(&definition, &definition.types()).to_string();
+    let notes = notes(&definition, &definition.types()).join("\n");
     assert!(
         notes.contains("the list kind `Tides` becomes `TideList`"),
         "{notes}"

@@ -1,0 +1,148 @@
+//! What an import does not take over: a list in `IMPORT.md`, and its first lines on the terminal.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+
+use kbr_host::lines::Lines;
+use kbr_scaffold::quote;
+
+/// The file in the new project.
+pub const FILE: &str = "IMPORT.md";
+
+/// How many notes the terminal shows.
+const SHOWN: usize = 10;
+
+/// What a note is about. What breaks first comes first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Part {
+    /// Both operators would run, or lead.
+    Running,
+    /// Webhooks and conversions.
+    Admission,
+    /// What the operator may do.
+    Permissions,
+    /// The operator's Deployment, and what `make deploy` creates beside it.
+    Deployment,
+    /// Kinds and their CRDs.
+    Types,
+    /// What the author ports: reconcilers, finalizers.
+    Code,
+    /// Other files.
+    Files,
+}
+
+impl Part {
+    fn title(self) -> &'static str {
+        match self {
+            Part::Running => "Before both operators run",
+            Part::Admission => "Webhooks and conversions",
+            Part::Permissions => "Permissions",
+            Part::Deployment => "The Deployment",
+            Part::Types => "Kinds and CRDs",
+            Part::Code => "Code",
+            Part::Files => "Other files",
+        }
+    }
+}
+
+/// All notes of an import, each once.
+#[derive(Debug, Default)]
+pub struct Report {
+    parts: BTreeMap<Part, Vec<String>>,
+    said: BTreeSet<String>,
+    /// Each controller's file, with the Go file that it replaces.
+    ported: Vec<(String, Option<String>)>,
+}
+
+impl Report {
+    /// Adds a note: what is not taken over or differs, and what to do.
+    pub fn add(&mut self, part: Part, note: String) {
+        if self.said.insert(note.clone()) {
+            self.parts.entry(part).or_default().push(note);
+        }
+    }
+
+    /// Adds several notes.
+    pub fn extend(&mut self, part: Part, notes: impl IntoIterator<Item = String>) {
+        notes.into_iter().for_each(|note| self.add(part, note));
+    }
+
+    /// Adds files to port, each with its Go file.
+    pub fn port(&mut self, files: &[(String, Option<String>)]) {
+        self.ported.extend_from_slice(files);
+    }
+
+    /// The text of `IMPORT.md`.
+    pub fn markdown(&self) -> String {
+        let mut text = "# What the import left\n\n\
+            What `kbr import` did not take over, with what to do. What breaks first comes first.\n\
+            Delete a line when it is done, and this file in the end.\n"
+            .to_owned();
+        for (part, notes) in &self.parts {
+            let _ = writeln!(text, "\n## {}\n", part.title());
+            for note in notes {
+                let _ = writeln!(text, "- [ ] {}", quote::markdown_line(note));
+            }
+        }
+        if !self.ported.is_empty() {
+            text += "\n## To port\n\n| File | Go file, which it has as a comment |\n|---|---|\n";
+        }
+        for (path, go) in &self.ported {
+            let go = go.as_deref().map(quote::markdown);
+            let go = go.as_deref().unwrap_or("no reconciler was found for it");
+            let _ = writeln!(text, "| {} | {go} |", quote::markdown(path));
+        }
+        text
+    }
+
+    /// The first notes; all of them, if there is no file that has the others.
+    pub fn lines(&self, is_written: bool) -> Lines {
+        let all = self.parts.values().flatten();
+        let shown = if is_written { SHOWN } else { usize::MAX };
+        let mut lines: Lines = all
+            .clone()
+            .take(shown)
+            .map(|note| format!("note: {note}"))
+            .collect();
+        let others = all.count().saturating_sub(shown);
+        if others > 0 {
+            lines.add(format_args!("note: {others} more in `{FILE}`"));
+        }
+        lines
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_breaks_first_comes_first_and_the_terminal_shows_ten_notes() {
+        let mut report = Report::default();
+        for at in 0..12 {
+            report.add(Part::Files, format!("file {at}"));
+        }
+        report.add(Part::Running, "both lead".to_owned());
+        report.add(Part::Running, "both lead".to_owned());
+        report.port(&[("src/controllers/captain.rs".to_owned(), None)]);
+        let lines = report.lines(true).to_string();
+        assert!(
+            lines.starts_with("note: both lead\nnote: file 0\n"),
+            "{lines}"
+        );
+        assert!(
+            lines.ends_with("note: file 8\nnote: 3 more in `IMPORT.md`\n"),
+            "{lines}"
+        );
+        assert_eq!(report.lines(false).to_string().lines().count(), 13);
+        let text = report.markdown();
+        let order = [
+            "## Before both",
+            "- [ ] both lead",
+            "## Other",
+            "## To port",
+        ];
+        let places: Vec<_> = order.map(|it| text.find(it).unwrap()).into();
+        assert!(places.is_sorted(), "{text}");
+    }
+}
