@@ -131,8 +131,11 @@ fn markdown(text: &str) -> Result<(), String> {
             Event::Text(text) | Event::Code(text) if is_heading && text.contains('á') => {
                 return Err(format!("{text:?} is a heading"));
             }
-            Event::Text(_) | Event::Code(_) | Event::SoftBreak | Event::TaskListMarker(_) => {}
-            Event::End(_)
+            Event::Text(_)
+            | Event::Code(_)
+            | Event::SoftBreak
+            | Event::TaskListMarker(_)
+            | Event::End(_)
             | Event::Start(
                 Tag::Paragraph
                 | Tag::List(None)
