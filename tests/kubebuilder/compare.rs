@@ -6,35 +6,71 @@ use serde_json::{Map, Value, json};
 
 use crate::known::Known;
 
-/// Objects by kind and name. In each text, `P` stands for the name of the project.
+/// Objects by kind and name, with the namespace of those outside the operator's.
+/// In each text, `P` stands for the name of the project, and `P-system` for its namespace.
 pub type Objects = BTreeMap<String, Value>;
+
+/// How a project names what it deploys.
+#[derive(Debug)]
+pub struct Names {
+    /// How names begin: `captains-`.
+    pub prefix: String,
+    /// The namespace of the operator.
+    pub namespace: String,
+}
 
 /// What is absent on one side.
 const ABSENT: &str = "-";
 
 /// The objects of rendered YAML.
 ///
-/// # Panics
-/// It is not YAML, or two objects have the same kind and name.
-pub fn objects(rendered: &str, project: &str) -> Objects {
+/// # Errors
+/// It is not YAML of objects with names, or two of the same kind have the same name.
+pub fn objects(rendered: &str, names: &Names) -> Result<Objects, String> {
     let mut objects = Objects::new();
     for document in rendered.split("\n---\n") {
-        let mut object: Value = serde_saphyr::from_str(document).expect("YAML");
-        rename(&mut object, project);
-        let text = |value: &Value| value.as_str().expect("a text").to_owned();
-        let key = text(&object["kind"]) + " " + &text(&object["metadata"]["name"]);
-        let second = objects.insert(key.clone(), object);
-        assert!(second.is_none(), "{key} twice");
+        let mut object: Value =
+            serde_saphyr::from_str(document).map_err(|error| error.to_string())?;
+        // The schema of a kind says nothing of the operator's names.
+        if object["kind"] == "CustomResourceDefinition" {
+            rename(&mut object["metadata"]["annotations"], names);
+            rename(&mut object["spec"]["conversion"], names);
+        } else {
+            rename(&mut object, names);
+        }
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let metadata = &object["metadata"];
+        let mut key = text(&object["kind"]) + " " + &text(&metadata["name"]);
+        let namespace = text(&metadata["namespace"]);
+        if !["", "P-system"].contains(&&*namespace) {
+            key = format!("{key} in {namespace}");
+        }
+        if objects.insert(key.clone(), object).is_some() {
+            return Err(format!("{key} twice"));
+        }
     }
-    objects
+    Ok(objects)
 }
 
-fn rename(value: &mut Value, project: &str) {
+fn rename(value: &mut Value, names: &Names) {
+    let (prefix, namespace) = (names.prefix.as_str(), names.namespace.as_str());
     match value {
-        Value::String(text) if text == project => "P".clone_into(text),
-        Value::String(text) => *text = text.replace(&format!("{project}-"), "P-"),
-        Value::Array(all) => all.iter_mut().for_each(|it| rename(it, project)),
-        Value::Object(fields) => fields.values_mut().for_each(|it| rename(it, project)),
+        Value::String(text) if !namespace.is_empty() && *text == namespace => {
+            "P-system".clone_into(text);
+        }
+        Value::String(text) if Some(text.as_str()) == prefix.strip_suffix('-') => {
+            "P".clone_into(text);
+        }
+        Value::String(text) => {
+            for end in ["/", ".svc"] {
+                *text = text.replace(&format!("{namespace}{end}"), &format!("P-system{end}"));
+            }
+            if !prefix.is_empty() {
+                *text = text.replace(prefix, "P-");
+            }
+        }
+        Value::Array(all) => all.iter_mut().for_each(|it| rename(it, names)),
+        Value::Object(fields) => fields.values_mut().for_each(|it| rename(it, names)),
         _ => {}
     }
 }

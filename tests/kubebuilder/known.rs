@@ -22,7 +22,18 @@ pub struct Known {
 impl Known {
     /// Reads the file: the lines without an indentation are reasons.
     pub fn read() -> Self {
-        let text = include_str!("differences.txt");
+        Self::of(include_str!("differences.txt"))
+    }
+
+    /// The rows of the file, and those that only other projects than kubebuilder's need.
+    pub fn of_others() -> Self {
+        Self::of(concat!(
+            include_str!("differences.txt"),
+            include_str!("others.txt")
+        ))
+    }
+
+    fn of(text: &'static str) -> Self {
         let rows = text.lines().filter_map(|line| line.strip_prefix("    "));
         let row = |line| Row {
             line,

@@ -1,16 +1,17 @@
 //! Imports the projects of kubebuilder in a folder, tests them, and compares what `config/default` renders on both sides.
 //! The arguments are that folder, and one for the imported projects. `differences.txt` lists each difference that may be.
-//! With `KBR_IMPORTED` set, only compares what an earlier run has imported.
+//! With `KBR_IMPORTED` set, only compares what an earlier run has imported. With `scan` before them, imports other projects as they are.
 
 mod compare;
 mod known;
+mod scan;
 
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-use compare::Objects;
+use compare::{Names, Objects};
 use known::Known;
 
 /// Tests of a project that fail until its author has ported the conversion: the fields of the versions have different types.
@@ -18,11 +19,17 @@ const UNPORTED: [(&str, &str); 1] =
     [("multiversion-tutorial", "nothing_is_lost_between_v2_and_v1")];
 
 fn main() -> ExitCode {
-    let arguments: Vec<PathBuf> = env::args_os().skip(1).map(PathBuf::from).collect();
+    let mut arguments: Vec<PathBuf> = env::args_os().skip(1).map(PathBuf::from).collect();
+    let is_scan = arguments.first().is_some_and(|it| it.as_os_str() == "scan");
+    arguments.drain(..usize::from(is_scan));
     let [from, to] = &arguments[..] else {
-        eprintln!("usage: kubebuilder PROJECTS IMPORTED");
+        eprintln!("usage: kubebuilder [scan] PROJECTS IMPORTED");
         return ExitCode::from(2);
     };
+    if is_scan {
+        let silent = scan::scan(&projects(from), to, &Known::of_others());
+        return ExitCode::from(u8::from(silent > 0));
+    }
     let known = Known::read();
     let mut unknown = 0;
     for go in projects(from) {
@@ -31,7 +38,11 @@ fn main() -> ExitCode {
             import(&go, &rust);
         }
         let name = name_of(&go);
-        let (theirs, ours) = (objects(&go, &name), objects(&rust, &name));
+        let names = Names {
+            prefix: format!("{name}-"),
+            namespace: format!("{name}-system"),
+        };
+        let (theirs, ours) = (objects(&go, &names), objects(&rust, &names));
         let differences = compare::differences(&theirs, &ours, &known);
         println!(
             "{}: {} objects in Go, {} in Rust, {} differences",
@@ -113,10 +124,10 @@ fn failed_tests(rust: &Path) -> Vec<String> {
     failed
 }
 
-fn objects(project: &Path, name: &str) -> Objects {
+fn objects(project: &Path, names: &Names) -> Objects {
     let mut kubectl = Command::new("kubectl");
     let rendered = run(project, kubectl.args(["kustomize", "config/default"]));
-    compare::objects(&rendered, name)
+    compare::objects(&rendered, names).expect("objects")
 }
 
 /// What a command prints.
