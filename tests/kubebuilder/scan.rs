@@ -165,7 +165,7 @@ fn compared(
 ) -> Result<(), String> {
     let (their_names, our_names) = (deployed(theirs), deployed(ours));
     let same = their_names == our_names;
-    row.names = if same { "ok" } else { "**no**" }.to_owned();
+    row.names = String::from(if same { "ok" } else { "**no**" });
     let prefix = |name: &str| {
         name.strip_suffix("controller-manager")
             .unwrap_or(name)
@@ -215,7 +215,7 @@ fn lease(ours: &Objects) -> String {
     let rules = role.and_then(|(_, role)| role["rules"].as_array());
     let rules = rules.into_iter().flatten();
     let names = rules
-        .flat_map(|rule| rule["resourceNames"].as_array())
+        .filter_map(|rule| rule["resourceNames"].as_array())
         .flatten();
     let names: Vec<_> = names.filter_map(Value::as_str).collect();
     names.join(" ")
