@@ -77,6 +77,7 @@ soak: control-plane libfaketime ## Run the long fault tests, and the tests with 
 	KBR_SIMULATE=90m cargo test --workspace --all-features --test catalogue anvil -- --nocapture
 	IPPOOL_ROUNDS=100 cargo test --all-features --test projects ippool
 	cargo run --quiet --workspace --all-features --example crds -- all
+	cargo run --quiet --workspace --all-features --example crds -- manifests
 	tests/certmanager/run
 	tests/handover/run
 

@@ -46,16 +46,21 @@ fn create(project: &Path, entry: &Entry) -> Result<(), String> {
 }
 
 /// The command refuses such kinds.
-fn is_lower_case(entry: &Entry) -> bool {
+pub fn is_lower_case(entry: &Entry) -> bool {
     let kind = &entry.definition.kind;
     kind.starts_with(|first: char| first.is_ascii_lowercase())
 }
 
-fn kbr(project: &Path, arguments: &str) -> Result<(), String> {
+/// Runs kbr in a project.
+///
+/// # Errors
+/// It fails; what it says.
+pub fn kbr(project: &Path, arguments: &str) -> Result<(), String> {
     let mut kbr = Command::new(super::kbr());
     let kbr = kbr
         .args(arguments.split(' '))
         .current_dir(project)
+        .env("CARGO_TARGET_DIR", super::folder().join("build"))
         .stdin(Stdio::null());
     let Output { status, stderr, .. } = kbr.output().expect("kbr runs");
     if status.success() {

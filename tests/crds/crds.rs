@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `sample` | a sample of 200 with each feature: equal, formatted and linted; the API server accepts the same random objects from the types |
 //! | `all` | all: formatted and equal. What was equal before is compiled again only if its types have changed |
+//! | `manifests` | all, 60 in a project: `kbr manifests` finds nothing that it refuses |
 //! | `kopium PROGRAM` | the sample as kopium generates it, in a table beside kbr's |
 //! | `list` | the features of the sample |
 //!
@@ -22,6 +23,7 @@ mod invent;
 mod kopium;
 mod objects;
 mod program;
+mod projects;
 #[path = "../support/proxy.rs"]
 mod proxy;
 mod results;
@@ -52,6 +54,10 @@ fn main() -> ExitCode {
             sample.retain(|entry| entry.name >= from);
             sampled(&sample)
         }
+        ["manifests"] => {
+            let entries: Vec<_> = entries.iter().collect();
+            projects::check(&entries)
+        }
         ["kopium", program] => {
             kopium::compare(&sample::choose(&entries, SAMPLE), Path::new(program));
             Vec::new()
@@ -60,7 +66,7 @@ fn main() -> ExitCode {
             sample::list(&entries, &sample::choose(&entries, SAMPLE));
             Vec::new()
         }
-        _ => vec!["usage: crds all|sample|kopium PROGRAM|list".to_owned()],
+        _ => vec!["usage: crds all|sample|manifests|kopium PROGRAM|list".to_owned()],
     };
     println!("{} failures", failures.len());
     ExitCode::from(u8::from(!failures.is_empty()))
