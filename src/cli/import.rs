@@ -28,7 +28,7 @@ use kbr_scaffold::existing::{self, Named, Wanted};
 use kbr_scaffold::golang::{self, Found, GoResource, carried};
 use kbr_scaffold::imported::{self, Definition, Types};
 use kbr_scaffold::library::Origin;
-use kbr_scaffold::project::{Head, KBR, Project, Table, name};
+use kbr_scaffold::project::{Given, Head, KBR, Project, Table, is_name, name};
 use kbr_scaffold::resource::target::Target;
 use kbr_scaffold::resource::{Resource, names};
 use kbr_scaffold::scaffold::LAYOUT;
@@ -61,9 +61,9 @@ pub struct Args {
     /// Folder of the new project; created if it is missing
     #[arg(long, value_name = "PATH", default_value = ".")]
     directory: PathBuf,
-    /// Name of the crate, the binary, and the objects in the cluster [default: the name of the project in Go]
+    /// Name of the crate and the binary [default: the name of the project in Go]
     ///
-    /// With another name, the new operator cannot take over from the old one.
+    /// What the project in Go deploys keeps its names, which the table `[names]` of PROJECT has.
     #[arg(long)]
     project_name: Option<String>,
     /// Domain of the project [default: that of the project in Go]
@@ -153,7 +153,7 @@ fn head(args: &Args, found: &Found) -> Head {
         (None, name) if name.is_empty() => named_after(&project.repo, args.from.as_deref()),
         (Some(name), _) | (None, name) => name.clone(),
     };
-    Head {
+    let mut head = Head {
         layout: LAYOUT.to_owned(),
         kbr: KBR.to_owned(),
         name,
@@ -162,6 +162,22 @@ fn head(args: &Args, found: &Found) -> Head {
         owner: String::new(),
         license: found.license.to_owned(),
         library: Origin::default(),
+        names: Given::default(),
+    };
+    head.names = names(found).besides(&head);
+    head
+}
+
+/// The names that the operator in Go has in the cluster, and that the new one keeps.
+fn names(found: &Found) -> Given {
+    let deployed = found.manager.deployed.as_ref();
+    let kept = |name: &String| is_name(name).then(|| name.clone());
+    let prefix = |name: &String| kept(&name.strip_suffix("-controller-manager")?.to_owned());
+    Given {
+        prefix: deployed.and_then(|(name, _)| prefix(name)),
+        namespace: deployed.and_then(|(_, namespace)| kept(namespace)),
+        deployment: deployed.and_then(|(name, _)| kept(name)),
+        lease: found.lease.clone(),
     }
 }
 

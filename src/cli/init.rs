@@ -193,6 +193,7 @@ fn wanted(
             .library
             .or(found.map(|head| head.library))
             .unwrap_or_default(),
+        names: found.map(|head| head.names.clone()).unwrap_or_default(),
     }
 }
 

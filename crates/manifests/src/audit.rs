@@ -90,7 +90,7 @@ fn permissions(
 fn sources(root: &Path) -> anyhow::Result<Vec<Source>> {
     let project = workdir::load(root)?;
     let sources = Sources::read(root, &packages(root)?, &mut Vec::new())?;
-    let role = format!("{}-manager-role", project.head.name);
+    let role = format!("{}-manager-role", project.head.names().prefix);
     Ok(rbac::sources(&role, &sources.called("rbac")))
 }
 

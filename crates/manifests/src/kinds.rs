@@ -40,7 +40,7 @@ impl Kinds {
         let kubernetes = kubernetes::kinds().map(|kind| Target::kubernetes(&kind));
         Self {
             all: own.chain(external.cloned()).chain(kubernetes).collect(),
-            namespace: project.head.namespace(),
+            namespace: project.head.names().namespace,
             manager_id: project.manager_id(),
         }
     }

@@ -3,6 +3,7 @@
 //! kbr edits PROJECT as text, whole tables at a time, and never writes back the parsed data.
 
 mod check;
+mod deployed;
 pub mod name;
 mod table;
 mod upgraded;
@@ -26,6 +27,7 @@ use kbr_host::diagnostic::Diagnostic;
 use kbr_host::lines::Lines;
 use kbr_host::notation::Version;
 
+pub use deployed::{Given, Names, is_name};
 pub use table::Table;
 pub use upgraded::{upgraded, with_library, with_release};
 pub use without::without;
@@ -70,6 +72,9 @@ pub struct Head {
     /// Where the project has the library. Recorded unless it is in the project.
     #[serde(default, skip_serializing_if = "Origin::is_vendored")]
     pub library: Origin,
+    /// `[names]`: names in the cluster that are not derived.
+    #[serde(default, skip_serializing_if = "Given::is_empty")]
+    pub names: Given,
 }
 
 /// `[manifests]`: options that every run of `kbr manifests` reads; flags on the command line override them.
@@ -83,14 +88,14 @@ pub struct Manifests {
 }
 
 impl Head {
-    /// `captains.example.com`: manager id and name of the Lease.
+    /// `captains.example.com`: the manager id, and the name of the Lease unless `[names]` has another one.
     pub fn manager_id(&self) -> String {
         format!("{}.{}", self.name, self.domain)
     }
 
-    /// `captains-system`.
-    pub fn namespace(&self) -> String {
-        format!("{}-system", self.name)
+    /// The names of what the project deploys.
+    pub fn names(&self) -> Names {
+        self.names.names(self)
     }
 
     /// The initial text of PROJECT.
@@ -173,13 +178,17 @@ impl Project {
     /// The template variables for the project itself.
     pub fn vars(&self) -> Vars {
         let head = &self.head;
+        let names = head.names();
         Vars {
             kbr_version: head.kbr.clone(),
             project: head.name.clone(),
             repository: repository(&head.repo).unwrap_or_default(),
             owner: head.owner.clone(),
             license: spdx(&head.license).to_owned(),
-            namespace: head.namespace(),
+            prefix: names.prefix,
+            namespace: names.namespace,
+            deployment: names.deployment,
+            lease: names.lease,
             manager_id: head.manager_id(),
             vendored: head.library.is_vendored(),
             ..Vars::default()

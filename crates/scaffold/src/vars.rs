@@ -14,8 +14,15 @@ pub struct Vars {
     pub kbr_version: String,
     /// The shell command with which workflows install kbr, or empty: [`crate::install::command`].
     pub kbr_install: String,
-    /// `captains-operator`: the root package, its binary, the prefix of every name in the cluster.
+    /// `captains-operator`: the root package and its binary.
     pub project: String,
+    /// `captains-operator`: what the names of objects begin with. The project's name, unless `[names]` of PROJECT has another one, as
+    /// for the next three.
+    pub prefix: String,
+    /// `<prefix>-controller-manager`: the operator's Deployment and `ServiceAccount`.
+    pub deployment: String,
+    /// `<project>.<domain>`: the name of the Lease.
+    pub lease: String,
     /// A URL for the manifest's `repository`, from `--repo`, or empty.
     pub repository: String,
     /// Copyright owner, or empty.
@@ -24,7 +31,7 @@ pub struct Vars {
     pub license: String,
     /// `<project>-system`.
     pub namespace: String,
-    /// `<project>.<domain>`: manager id and name of the Lease.
+    /// `<project>.<domain>`.
     pub manager_id: String,
     /// Whether the library is in the project's `third_party/`.
     pub vendored: bool,

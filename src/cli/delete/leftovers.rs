@@ -3,7 +3,7 @@
 use super::deletion::Deletion;
 use kbr_manifests::WEBHOOKS;
 use kbr_scaffold::changes::Change;
-use kbr_scaffold::project::Project;
+use kbr_scaffold::project::{Names, Project};
 use kbr_scaffold::resource::Resource;
 use kbr_scaffold::resource::controller::Controller;
 use kbr_scaffold::resource::webhook::Webhook;
@@ -52,7 +52,12 @@ fn everywhere(namespaced: bool) -> &'static str {
 
 fn kind(api: &Resource, project: &Project) -> String {
     let crd = format!("{}.{}", api.plural, api.full_group);
-    let role = format!("{}-{}-{}", project.head.name, api.group, api.kind_lower());
+    let role = format!(
+        "{}-{}-{}",
+        project.head.names().prefix,
+        api.group,
+        api.kind_lower()
+    );
     let all = everywhere(api.namespaced);
     format!(
         "  the CRD {crd} and all its objects. Delete the objects while the operator still runs, because only it removes its finalizers:
@@ -103,7 +108,7 @@ fn is_configuration(change: &Change) -> bool {
 }
 
 fn configurations(project: &Project) -> String {
-    let name = &project.head.name;
+    let name = project.head.names().prefix;
     format!(
         "  the webhook configurations. The API server calls the webhooks, and rejects objects, until you delete them:
     kubectl delete --ignore-not-found mutatingwebhookconfiguration/{name}-mutating-webhook-configuration \\
@@ -113,7 +118,11 @@ fn configurations(project: &Project) -> String {
 }
 
 fn certificate(project: &Project) -> String {
-    let (name, namespace) = (&project.head.name, project.head.namespace());
+    let Names {
+        prefix: name,
+        namespace,
+        ..
+    } = project.head.names();
     format!(
         "  the Service, the certificate, and the permissions for it:
     kubectl delete --ignore-not-found clusterrole/{name}-webhook-certificate-role clusterrolebinding/{name}-webhook-certificate-rolebinding

@@ -5,10 +5,8 @@ use kbr_scaffold::project::Head;
 
 /// A sentence for each.
 pub fn notes(found: &Found, head: &Head) -> Vec<String> {
-    let ours = (
-        format!("{}-controller-manager", head.name),
-        head.namespace(),
-    );
+    let names = head.names();
+    let ours = (names.deployment, names.namespace);
     let mut notes = Vec::new();
     let theirs = found.manager.deployed.as_ref();
     if let Some((name, namespace)) = theirs.filter(|theirs| **theirs != ours) {

@@ -169,25 +169,73 @@ fn permissions_that_only_controller_gen_accepts_are_allowed_in_a_comment_of_thei
 }
 
 #[test]
-fn what_keeps_the_new_operator_from_replacing_the_old_one_is_the_first_note() {
+fn names_in_the_cluster_stay_those_of_the_operator_in_go() {
+    let folder = folder();
+    let default = "namespace: crew\nnamePrefix: sea-\nresources: [../manager, ../webhook]\n";
+    write(&folder, DEFAULT, default);
+    let text = printed(&folder, &["--project-name", "tides"]);
+    assert!(!text.contains("so both would run"), "{text}");
+    has(
+        &folder,
+        "PROJECT",
+        &["[names]\nprefix = \"sea\"\nnamespace = \"crew\"\nlease = \"3f7a1c2e.example.com\"\n"],
+    );
+    has(
+        &folder,
+        "src/main.rs",
+        &[
+            "const LEASE: &str = \"3f7a1c2e.example.com\";",
+            "const NAMES: &str = \"sea\";",
+        ],
+    );
+    // Nothing that is deployed has a name of the project itself: only labels, images and metrics have.
+    for (file, text) in support::tree(&folder.path().join("new/config")) {
+        let text = String::from_utf8(text).unwrap();
+        for line in text.lines().filter(|line| line.contains("tides")) {
+            let is_plain = [
+                "app.kubernetes.io/name",
+                "#",
+                "operator tides",
+                " of tides",
+                "- name: tides-",
+                "tides in ",
+            ];
+            assert!(
+                is_plain.iter().any(|it| line.contains(it)),
+                "{file}: {line}"
+            );
+        }
+    }
+    fs::remove_dir_all(folder.path().join("new")).unwrap();
+    // A name of which no object of ours can be made.
+    write(
+        &folder,
+        DEFAULT,
+        "namespace: \"123\"\nnamePrefix: sea-\nresources: [../webhook]\n",
+    );
+    let text = printed(&folder, &[]);
+    contains(
+        &text,
+        &[
+            "the Deployment `sea-controller-manager` in `123`, and this one is `sea-controller-manager` in `captains-system`",
+        ],
+    );
+}
+
+#[test]
+fn an_unknown_lease_is_the_first_note() {
     let folder = folder();
     let id = "\t\tLeaderElectionID: \"3f7a1c2e.example.com\",\n";
     change(&folder, "cmd/main.go", id, "\t\tLeaderElectionID: id(),\n");
-    let default = "namespace: crew\nnamePrefix: sea-\nresources: [../webhook]\n";
-    write(&folder, DEFAULT, default);
+    write(
+        &folder,
+        DEFAULT,
+        "namespace: crew\nnamePrefix: sea-\nresources: [../webhook]\n",
+    );
     let text = printed(&folder, &[]);
     let (_, notes) = text.split_once("note: ").unwrap();
-    let mut notes = notes.split("\nnote: ");
-    let running = notes.next().unwrap();
     contains(
-        running,
-        &[
-            "the Deployment `sea-controller-manager` in `crew`, and this one is `captains-controller-manager` in `captains-system`",
-            "`kubectl -n crew delete deployment sea-controller-manager`",
-        ],
-    );
-    contains(
-        notes.next().unwrap(),
+        notes.split("\nnote: ").next().unwrap(),
         &[
             "both would lead: find its name with `kubectl -n crew get leases`",
             "`--leader-election-id NAME`",
@@ -198,7 +246,7 @@ fn what_keeps_the_new_operator_from_replacing_the_old_one_is_the_first_note() {
     assert!(!text.contains("both would lead"), "{text}");
     let lease = "const LEASE: &str = \"sea.example.com\";";
     has(&folder, "src/main.rs", &[lease]);
-    let names = "resourceNames: [sea.example.com]";
+    let names = "resourceNames: [\"sea.example.com\"]";
     has(&folder, "config/rbac/leader_election_role.yaml", &[names]);
     let output = import(folder.path(), &["captains", "--leader-election-id", "A b"]);
     let text = support::stderr(&output, folder.path());

@@ -28,7 +28,8 @@ pub const ROLES: Artifact = Artifact {
 fn generate(input: &Input, findings: &mut Findings) -> anyhow::Result<Vec<Body>> {
     let (kinds, sources) = (input.kinds, input.sources);
     // The scaffolded bindings refer to this name.
-    let name = &format!("{}-manager-role", input.project.head.name);
+    let names = input.project.head.names();
+    let name = &format!("{}-manager-role", names.prefix);
     let own = resources(input.project, input.crds);
     let roles = Roles::new(name, &sources.called("rbac"), &own, &mut findings.problems);
     let mut warnings = needed::missing(&roles, kinds, sources);
@@ -37,8 +38,8 @@ fn generate(input: &Input, findings: &mut Findings) -> anyhow::Result<Vec<Body>>
     findings.warnings.extend(warnings);
     let account = json!({
         "kind": "ServiceAccount",
-        "name": format!("{}-controller-manager", input.project.head.name),
-        "namespace": input.project.head.namespace(),
+        "name": names.deployment,
+        "namespace": names.namespace,
     });
     let text = yaml::render(&roles.manifests(name, &account, &bindings(input.root)?))?;
     let mut files = vec![Body::new(PATH, text)];

@@ -20,12 +20,13 @@ pub struct Names {
 impl Names {
     /// The names for a project: `captains-webhook` in `captains-system`, and so on.
     pub fn of(project: &Project) -> Self {
-        let name = &project.head.name;
+        let names = project.head.names();
+        let name = &names.prefix;
         Self {
             mutating: format!("{name}-mutating-webhook-configuration"),
             validating: format!("{name}-validating-webhook-configuration"),
             service: format!("{name}-webhook"),
-            namespace: project.head.namespace(),
+            namespace: names.namespace,
         }
     }
 }

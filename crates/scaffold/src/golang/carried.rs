@@ -94,33 +94,19 @@ pub fn webhook(webhook: &Webhook, described: &[Described], head: &Head) -> Vec<E
     ];
     let edit = |(verb, path): (AdmissionKind, &String)| {
         let marker = &described.iter().find(|it| it.is_at(verb, path))?.marker;
-        let ours = webhook.marker(verb, path, &head.namespace(), &head.manager_id());
+        let ours = webhook.marker(verb, path, &head.names().namespace, &head.manager_id());
         Some(Edit::replace(&webhook.path(), &ours, &marker.line()))
     };
     let created = verbs.into_iter().filter(|(_, path)| !path.is_empty());
     created.filter_map(edit).collect()
 }
 
-/// The Deployment, the Lease and the image.
+/// The Deployment and the image.
 pub fn deployment(found: &Found, project: &Project) -> Vec<Edit> {
     let head = &project.head;
     let path = "config/manager/manager.yaml";
     let manager = &found.manager;
     let mut edits = Vec::new();
-    if let Some(lease) = found
-        .lease
-        .as_ref()
-        .filter(|lease| **lease != head.manager_id())
-    {
-        edits.extend(lease_in_code(lease));
-        let names = |name: &str| format!("resourceNames: [{}]", scalar(name));
-        let role = "config/rbac/leader_election_role.yaml";
-        edits.push(Edit::replace(
-            role,
-            &names(&head.manager_id()),
-            &names(lease),
-        ));
-    }
     edits.push(predecessors(found));
     if let Some(replicas) = manager.replicas {
         edits.push(Edit::replace(
@@ -142,24 +128,6 @@ pub fn deployment(found: &Found, project: &Project) -> Vec<Edit> {
         ));
     }
     edits
-}
-
-/// The default of `--leader-election-id`, so that tests and `kbr dev` have it, too.
-fn lease_in_code(lease: &str) -> [Edit; 2] {
-    let name = quote::rust(lease);
-    let lease = format!(
-        "/// The Lease of the operator in Go: with the same one, never do both lead.\nconst LEASE: &str = {name};\n\n"
-    );
-    let run = "async fn run(options: Options) -> anyhow::Result<()> {\n";
-    let default = "async fn run(mut options: Options) -> anyhow::Result<()> {\n    options\n        .leader_election_id\n        .get_or_insert_with(|| LEASE.to_owned());\n";
-    [
-        Edit::replace("src/main.rs", run, default),
-        Edit::replace(
-            "src/main.rs",
-            "#[tokio::main]\n",
-            &format!("{lease}#[tokio::main]\n"),
-        ),
-    ]
 }
 
 /// The field managers of the operator in Go, whose fields the controllers take over.

@@ -190,6 +190,7 @@ fn what_could_change_the_meaning_of_a_file_is_not_carried() {
         owner: String::new(),
         license: String::new(),
         library: crate::library::Origin::default(),
+        names: crate::project::Given::default(),
     };
     let project = crate::project::Project::new(head);
     let edits = format!(

@@ -50,7 +50,9 @@ fn of_head(head: &Head) -> Vec<String> {
     let values = values
         .into_iter()
         .filter_map(|(key, problem)| Some(format!("`{key}`: {}", problem?)));
-    names.into_iter().flatten().chain(values).collect()
+    let deployed = head.names.problems();
+    let names = names.into_iter().flatten();
+    names.chain(values).chain(deployed).collect()
 }
 
 /// A merge may leave duplicate tables.

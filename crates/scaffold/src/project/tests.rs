@@ -44,6 +44,7 @@ fn tables_are_read_back_in_the_order_of_the_file() {
         owner: "The \"Crew\"".to_owned(),
         license: "apache2".to_owned(),
         library: Origin::default(),
+        names: Given::default(),
     };
     let mut text = head.text().unwrap();
     let tables = vec![
@@ -94,7 +95,35 @@ fn unknown_keys_and_tables_are_left_alone() {
     let unknown = "plugins = { version = \"0.1.0\", sha256 = \"00\" }\n";
     let project = load(&format!("{HEAD}{unknown}[[plugin]]\nfield = 1\n")).unwrap();
     assert_eq!(project.manager_id(), "captains.example.com");
-    assert_eq!(project.head.namespace(), "captains-system");
+    assert_eq!(project.head.names().namespace, "captains-system");
+}
+
+#[test]
+fn names_that_are_in_clusters_already_are_those_of_the_table() {
+    let text = format!("{HEAD}[names]\nprefix = \"sea\"\nlease = \"3f.example.com\"\n");
+    let project = load(&text).unwrap();
+    let names = project.head.names();
+    assert_eq!(names.deployment, "sea-controller-manager");
+    assert_eq!(names.namespace, "captains-system");
+    assert_eq!(names.lease, "3f.example.com");
+    let again = parse(&project.head.text().unwrap()).unwrap();
+    assert_eq!(again.head, project.head);
+    let given = Given {
+        namespace: Some("captains-system".to_owned()),
+        ..project.head.names.clone()
+    };
+    assert_eq!(given.besides(&project.head), project.head.names);
+    for wrong in [
+        "prefix = \"Sea\"",
+        "prefix = \"1\"",
+        "namespace = \"null\"",
+        "deployment = \"a.b\"",
+        "lease = \"a b\"",
+        "leases = \"a\"",
+    ] {
+        let error = load(&format!("{HEAD}[names]\n{wrong}\n")).unwrap_err();
+        assert!(error.contains("names"), "{wrong}: {error}");
+    }
 }
 
 #[test]

@@ -25,6 +25,7 @@ pub(super) fn project(domain: &str) -> Project {
         owner: String::new(),
         license: String::new(),
         library: Origin::default(),
+        names: kbr_scaffold::project::Given::default(),
     })
 }
 

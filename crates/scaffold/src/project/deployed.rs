@@ -1,0 +1,109 @@
+//! The names of what a project deploys: derived from its own name, unless `[names]` of PROJECT says others.
+
+use serde::{Deserialize, Serialize};
+
+use super::Head;
+use crate::resource::names;
+
+/// The table `[names]`, which an import records: names that are in clusters already. A key that is missing is derived.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Given {
+    /// What the names of objects begin with, without the `-` behind it: `captains`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prefix: Option<String>,
+    /// The operator's namespace: `captains-system`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub namespace: Option<String>,
+    /// The operator's Deployment, and its `ServiceAccount`: `captains-controller-manager`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub deployment: Option<String>,
+    /// The Lease by which the operator leads: the manager id.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lease: Option<String>,
+}
+
+/// The names, all of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Names {
+    /// See [`Given::prefix`].
+    pub prefix: String,
+    /// See [`Given::namespace`].
+    pub namespace: String,
+    /// See [`Given::deployment`].
+    pub deployment: String,
+    /// See [`Given::lease`].
+    pub lease: String,
+}
+
+impl Given {
+    /// Whether all names are derived.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Of these names, those that `head` would derive otherwise.
+    #[must_use]
+    pub fn besides(self, head: &Head) -> Self {
+        let other = |given: Option<String>, derived: String| given.filter(|it| *it != derived);
+        let prefix = other(self.prefix, Self::default().names(head).prefix);
+        let derived = Self {
+            prefix: prefix.clone(),
+            ..Self::default()
+        };
+        let derived = derived.names(head);
+        Self {
+            prefix,
+            namespace: other(self.namespace, derived.namespace),
+            deployment: other(self.deployment, derived.deployment),
+            lease: other(self.lease, derived.lease),
+        }
+    }
+
+    /// All names of a project.
+    pub fn names(&self, head: &Head) -> Names {
+        let or = |given: &Option<String>, derived: String| given.clone().unwrap_or(derived);
+        let prefix = or(&self.prefix, head.name.clone());
+        Names {
+            namespace: or(&self.namespace, format!("{}-system", head.name)),
+            deployment: or(&self.deployment, format!("{prefix}-controller-manager")),
+            lease: or(&self.lease, head.manager_id()),
+            prefix,
+        }
+    }
+
+    /// A sentence for each name that cannot be one.
+    pub fn problems(&self) -> Vec<String> {
+        let keys = [
+            ("prefix", &self.prefix),
+            ("namespace", &self.namespace),
+            ("deployment", &self.deployment),
+        ];
+        let wrong = keys.into_iter().filter_map(|(key, name)| {
+            let name = name.as_ref().filter(|name| !is_name(name))?;
+            Some(format!(
+                "`names.{key}`: `{}` is not a name: use lower-case letters, digits and `-`, and begin with a letter",
+                name.escape_debug()
+            ))
+        });
+        let lease = self.lease.iter().filter(|name| !names::is_subdomain(name));
+        let lease = lease.map(|name| {
+            format!(
+                "`names.lease`: `{}` is not the name of a Lease",
+                name.escape_debug()
+            )
+        });
+        wrong.chain(lease).collect()
+    }
+}
+
+/// Whether a text can name these objects, and is a text in YAML without quotes.
+pub fn is_name(text: &str) -> bool {
+    /// What YAML 1.1 reads otherwise.
+    const WORDS: [&str; 9] = ["true", "false", "null", "yes", "no", "on", "off", "y", "n"];
+    text.len() <= 63
+        && names::is_subdomain(text)
+        && !text.contains('.')
+        && text.starts_with(|it: char| it.is_ascii_lowercase())
+        && !WORDS.contains(&text)
+}
