@@ -22,11 +22,11 @@ use super::{init, workspace};
 use crate::embedded;
 use kbr_host::diagnostic::Diagnostic;
 use kbr_host::output;
-use kbr_scaffold::blueprint::Presence;
+use kbr_scaffold::blueprint::{Edit, Presence};
 use kbr_scaffold::changes;
 use kbr_scaffold::existing::{self, Named, Wanted};
 use kbr_scaffold::golang::{self, Found, GoResource, carried};
-use kbr_scaffold::imported::{self, Definition, Types};
+use kbr_scaffold::imported::{self, Definition, Shared, SharedFile, Types};
 use kbr_scaffold::library::Origin;
 use kbr_scaffold::project::{Given, Head, KBR, Project, Table, is_name, name};
 use kbr_scaffold::resource::target::Target;
@@ -204,6 +204,8 @@ struct Imported {
     intent: Intent,
     /// Notes about the types.
     types: Vec<String>,
+    /// The types that kinds share, by group.
+    shared: BTreeMap<String, Shared>,
     /// Each controller's file, with the Go file that it replaces.
     controllers: Vec<(String, Option<String>)>,
     /// The Go files that are carried, each with the file of the first of its controllers, which has it as a comment.
@@ -226,6 +228,7 @@ impl Imported {
         let mut imported = Imported {
             intent,
             types: Vec::new(),
+            shared: BTreeMap::new(),
             controllers: Vec::new(),
             carried: BTreeMap::new(),
             external: Vec::new(),
@@ -234,15 +237,18 @@ impl Imported {
             webhooks_left: Vec::new(),
         };
         let resources = &found.project.resources;
+        let is_own = |it: &&Definition| !resources.iter().any(|one| one.external && one.is_of(it));
+        let own: Vec<&Definition> = found.definitions.iter().filter(is_own).collect();
+        let files = imported.share(&own)?;
         for resource in resources.iter().filter(|it| !it.external) {
             imported.kind(resource, found)?;
         }
         // PROJECT need not name all kinds.
-        for definition in &found.definitions {
-            let is_external = |it: &GoResource| it.external && it.is_of(definition);
-            if !resources.iter().any(is_external) {
-                imported.definition(definition, found)?;
-            }
+        for definition in own {
+            imported.definition(definition, found)?;
+        }
+        for (group, file) in files {
+            imported.shared_file(&group, file);
         }
         for resource in resources {
             imported.code(resource, found)?;
@@ -256,6 +262,41 @@ impl Imported {
             .iter()
             .for_each(|text| imported.intent.add_text(text.clone()));
         Ok(imported)
+    }
+
+    /// Finds the types that kinds share; returns their files, with their groups.
+    fn share(&mut self, definitions: &[&Definition]) -> anyhow::Result<Vec<(String, SharedFile)>> {
+        let mut groups: BTreeMap<&str, Vec<&Definition>> = BTreeMap::new();
+        for definition in definitions {
+            groups
+                .entry(&definition.group)
+                .or_default()
+                .push(definition);
+        }
+        let mut all = Vec::new();
+        for (group, definitions) in groups {
+            let (shared, files) = imported::shared(&definitions)?;
+            self.shared.insert(group.to_owned(), shared);
+            all.extend(files.into_iter().map(|file| (group.to_owned(), file)));
+        }
+        Ok(all)
+    }
+
+    fn shared_file(&mut self, group: &str, file: SharedFile) {
+        let is_of = |api: &&Resource| api.full_group == group && api.version == file.version;
+        let Some(api) = self.intent.project().apis().find(is_of) else {
+            return;
+        };
+        let folder = api.version_folder();
+        let list = imported::list_path("api", group, &file.version);
+        self.types.extend(from_crd::kept(&file.version, &file.kept));
+        self.intent
+            .add_file(imported::file_path(&folder), file.text);
+        self.intent.add_file(list, file.list);
+        let marker = "// +kbr:scaffold:modules";
+        let with = format!("pub mod {};\n{marker}", imported::SHARED);
+        self.intent
+            .edit([Edit::replace(&format!("{folder}/mod.rs"), marker, &with)]);
     }
 
     /// The kind of a resource that is the project's own.
@@ -279,7 +320,8 @@ impl Imported {
         if self.intent.project().apis().any(is_known) {
             return Ok(());
         }
-        let types = definition.types();
+        let types = self.shared.get(group).cloned().unwrap_or_default();
+        let types = definition.types_beside(&types);
         self.types.extend(from_crd::notes(definition, &types));
         for api in from_crd::apis(definition, self.intent.project())? {
             self.version(definition, &types, &api, found);

@@ -219,3 +219,55 @@ fn a_crate_that_cannot_have_external_types_is_an_error() {
     let (is_success, _) = kbr(folder.path(), "create api --external --kind Ship");
     assert!(!is_success);
 }
+
+#[test]
+fn kinds_of_a_project_in_go_share_types_and_a_later_kind_takes_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().join("new");
+    let crds = folder.path().join("go/config/crd/bases");
+    fs::create_dir_all(&crds).unwrap();
+    let project =
+        "version: \"3\"\nlayout: [go.kubebuilder.io/v4]\ndomain: example.com\nprojectName: ships\n";
+    fs::write(folder.path().join("go/PROJECT"), project).unwrap();
+    let port = "port: { type: object, properties: { name: { description: What it is called., type: string } } }, rank:";
+    let crd = |kind: &str| CRD.replace("rank:", port).replace("Ship", kind);
+    let crd = |kind: &str| crd(kind).replace("ships", &format!("{}s", kind.to_lowercase()));
+    for kind in ["Ship", "Boat"] {
+        fs::write(crds.join(format!("{kind}.yaml")), crd(kind)).unwrap();
+    }
+    written(folder.path(), "import go --directory new");
+    let text = |path: &str| fs::read_to_string(root.join(path)).unwrap();
+    let shared = text("api/src/crew/v1/shared_types.rs");
+    assert!(shared.contains("pub struct Port {"), "{shared}");
+    let import = "use super::shared_types::Port;";
+    let is_sharing = |kind: &str| {
+        let text = text(&format!("api/src/crew/v1/{kind}.rs"));
+        text.contains(import) && !text.contains("pub struct Port")
+    };
+    assert!(is_sharing("ship") && is_sharing("boat"));
+
+    // A later kind, and a newer CRD of an earlier one.
+    let create = "create api --from-crd crd.yaml --controller=false";
+    fs::write(root.join("crd.yaml"), crd("Raft")).unwrap();
+    written(&root, create);
+    assert!(is_sharing("raft"));
+    fs::write(
+        root.join("crd.yaml"),
+        crd("Ship").replace("minimum: 1", "minimum: 2"),
+    )
+    .unwrap();
+    written(&root, create);
+    assert!(is_sharing("ship"));
+    assert!(text("api/src/crew/v1/ship.rs").contains("min = 2"));
+
+    // The others have them still when a kind goes.
+    for kind in ["Ship", "Raft"] {
+        written(
+            &root,
+            &format!("delete api --group crew --version v1 --kind {kind} --yes"),
+        );
+        assert!(text("api/src/crew/v1/mod.rs").contains("pub mod shared_types;\n"));
+    }
+    assert!(is_sharing("boat"));
+    assert_eq!(text("api/src/crew/v1/shared_types.rs"), shared);
+}

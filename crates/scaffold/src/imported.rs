@@ -24,15 +24,17 @@ mod predict;
 mod render;
 mod root;
 mod rules;
+mod share;
+mod shared;
 mod shield;
 mod text;
-
-use serde_json::Value;
 
 pub use definition::{Definition, Version};
 pub use document::{read, read_all};
 pub use kept::Kept;
 pub use normal::normal;
+pub use share::{SharedFile, shared};
+pub use shared::{SHARED, Shared, file_path, list_path};
 
 use collect::Groups;
 use root::Root;
@@ -58,12 +60,14 @@ pub struct Types {
 impl Definition {
     /// The types of each version.
     pub fn types(&self) -> Vec<Types> {
+        self.types_beside(&Shared::default())
+    }
+
+    /// The types of each version, without those that it shares with other kinds.
+    pub fn types_beside(&self, shared: &Shared) -> Vec<Types> {
         let types = self.versions.iter().map(|version| {
             let root = Root::new(&self.kind, version);
-            let roots = root.types.iter();
-            let roots: Vec<(String, &Value)> =
-                roots.map(|(name, schema)| (name.clone(), schema)).collect();
-            let groups = Groups::collect(&roots);
+            let groups = Groups::collect(&root.roots(), shared.of(&version.name));
             let model = build::build(&self.kind, &groups);
             Types {
                 version: version.name.clone(),

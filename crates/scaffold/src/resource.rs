@@ -192,20 +192,19 @@ impl Resource {
 
     /// `api/src/crew/v1/captain.rs`.
     pub fn path(&self) -> String {
-        format!(
-            "api/src/{}/{}/{}.rs",
-            self.group_module(),
-            self.version,
-            self.kind_module()
-        )
+        format!("{}/{}.rs", self.version_folder(), self.kind_module())
+    }
+
+    /// `api/src/crew/v1`.
+    pub fn version_folder(&self) -> String {
+        format!("api/src/{}/{}", self.group_module(), self.version)
     }
 
     /// `api/src/crew/v1/captain_conversion.rs`.
     pub fn conversion_path(&self) -> String {
         format!(
-            "api/src/{}/{}/{}_conversion.rs",
-            self.group_module(),
-            self.version,
+            "{}/{}_conversion.rs",
+            self.version_folder(),
             self.kind_lower()
         )
     }

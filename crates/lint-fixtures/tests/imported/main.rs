@@ -13,6 +13,7 @@ mod choice;
 mod compare;
 mod known_types;
 mod objects;
+mod shared_types;
 
 use std::path::{Path, PathBuf};
 use std::{env, fs};
@@ -68,6 +69,8 @@ fixtures! {
     rules: rules_v1 => Watch;
     scalars: scalars_v1 => Ship;
     shared: shared_v1 => Fleet;
+    sharing_galley: sharing_galley_v1 => Galley;
+    sharing_skiff: sharing_skiff_v1 => Skiff;
     status_field: status_field_v1 => Wind;
     texts: texts_v1 => Poem;
     unions: unions_v1 => Route;
@@ -89,15 +92,26 @@ fn text(name: &str) -> String {
 #[test]
 fn the_types_of_each_fixture_are_the_recorded_ones() {
     let mut differing = Vec::new();
+    let mut check = |file: &str, rust: &str| {
+        if env::var_os("UPDATE").is_some() {
+            fs::write(path(file), rust).unwrap();
+        } else if text(file) != rust {
+            differing.push(file.to_owned());
+        }
+    };
+    let read = |name: &str| imported::read(&text(&format!("{name}.yaml")), None).unwrap();
+    let sharing = ["sharing_galley", "sharing_skiff"].map(read);
+    let (shared, files) = imported::shared(&sharing.each_ref()).unwrap();
+    check("shared_types.rs", &files[0].text);
     for (name, _) in fixtures() {
-        let definition = imported::read(&text(&format!("{name}.yaml")), None).unwrap();
-        for types in definition.types() {
-            let file = format!("{name}_{}.rs", types.version);
-            if env::var_os("UPDATE").is_some() {
-                fs::write(path(&file), &types.text).unwrap();
-            } else if text(&file) != types.text {
-                differing.push(file);
-            }
+        let definition = read(name);
+        let types = if name.starts_with("sharing_") {
+            definition.types_beside(&shared)
+        } else {
+            definition.types()
+        };
+        for types in types {
+            check(&format!("{name}_{}.rs", types.version), &types.text);
         }
     }
     assert!(

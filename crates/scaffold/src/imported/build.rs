@@ -4,19 +4,19 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
-use super::collect::{Groups, Path, Use};
+use super::collect::{Group, Groups, Path, Role};
 use super::defaults;
 use super::functions;
 use super::keyword::is_open;
 use super::known::Known;
 use super::model::{self, Body, Field, Model, Ty, TypeDef};
 use super::names::{self, Taken};
-use super::node::{Node, node};
+use super::node::{Node, Use, node};
 use super::predict::{self, overlay, predict};
 use super::shield;
 
 /// Names that the file or Rust has already.
-const TAKEN: &[&str] = &[
+pub const TAKEN: &[&str] = &[
     "Any",
     "BTreeMap",
     "Box",
@@ -93,17 +93,17 @@ pub fn build<'a>(kind: &str, groups: &'a Groups<'a>) -> Model<'a> {
     };
     let names = type_names(kind, groups, &model.imported);
     for (group, name) in groups.all.iter().zip(names) {
-        let schema = if group.name.is_none() {
+        let schema = if group.role == Role::Root {
+            model::keywords(group.schema.as_object().into_iter().flatten())
+        } else {
             let core = super::node::core_keywords(group.schema);
             model::keywords(core.chain(&group.rest))
-        } else {
-            model::keywords(group.schema.as_object().into_iter().flatten())
         };
         let docs = schema.get("description").and_then(|it| it.as_str());
         let mut docs = docs.map(str::to_owned);
-        let mut body = body(group.schema, groups);
+        let mut body = body(group, groups);
         let mut overlay = overlay(&schema, &predict::container(&body, &schema));
-        if name == format!("{kind}Fields") {
+        if group.role == Role::Root && name == format!("{kind}Fields") {
             // Its schema is used only in that of the object, which says all but the fields itself.
             free_reserved(&mut body);
             overlay.clear();
@@ -115,6 +115,7 @@ pub fn build<'a>(kind: &str, groups: &'a Groups<'a>) -> Model<'a> {
             body,
             overlay,
             schema,
+            is_shared: group.role == Role::Shared,
         });
     }
     for at in 0..model.types.len() {
@@ -125,7 +126,8 @@ pub fn build<'a>(kind: &str, groups: &'a Groups<'a>) -> Model<'a> {
     model
 }
 
-fn type_names(kind: &str, groups: &Groups, imported: &[&Known]) -> Vec<String> {
+/// The name of each group.
+pub fn type_names(kind: &str, groups: &Groups, imported: &[&Known]) -> Vec<String> {
     let imported = imported.iter().map(|known| known.name());
     let fixed = groups.all.iter().filter_map(|group| group.name.as_deref());
     let taken = TAKEN.iter().copied().chain(imported).chain(fixed);
@@ -157,7 +159,8 @@ fn short_name(kind: &str, path: &Path, taken: &Taken) -> String {
     name
 }
 
-fn body(schema: &Value, groups: &Groups) -> Body {
+fn body(group: &Group, groups: &Groups) -> Body {
+    let schema = group.schema;
     if node(schema) == Node::Enum {
         let values = schema["enum"].as_array().into_iter().flatten();
         let values: Vec<String> = values
@@ -168,7 +171,9 @@ fn body(schema: &Value, groups: &Groups) -> Body {
     }
     let mut taken = Taken::default();
     let is_struct = matches!(node(schema), Node::Struct | Node::Known(_));
-    let properties = schema["properties"].as_object().filter(|_| is_struct);
+    // The fields of a shared type are in another file.
+    let has_fields = is_struct && group.role != Role::Shared;
+    let properties = schema["properties"].as_object().filter(|_| has_fields);
     let required = schema["required"].as_array().into_iter().flatten();
     let required: BTreeSet<&str> = required.filter_map(Value::as_str).collect();
     let fields = properties
@@ -177,7 +182,7 @@ fn body(schema: &Value, groups: &Groups) -> Body {
         .map(|(name, property)| Field {
             ident: taken.unique(names::field(name)),
             name: name.clone(),
-            ty: ty(property, Use::Field, groups),
+            ty: ty(property, Use::Field, name, groups),
             required: required.contains(name.as_str()),
             nullable: property["nullable"] == json!(true),
             docs: property["description"].as_str().map(str::to_owned),
@@ -201,8 +206,9 @@ fn free_reserved(body: &mut Body) {
     }
 }
 
-fn ty(schema: &Value, at: Use, groups: &Groups) -> Ty {
-    let below = |schema| Box::new(ty(schema, Use::Item, groups));
+/// The type of the field `name`, or of what it is a list or map of.
+fn ty(schema: &Value, at: Use, name: &str, groups: &Groups) -> Ty {
+    let below = |schema| Box::new(ty(schema, Use::Item, name, groups));
     match node(schema) {
         Node::Bool => Ty::Bool,
         Node::I32 => Ty::I32,
@@ -216,7 +222,7 @@ fn ty(schema: &Value, at: Use, groups: &Groups) -> Ty {
         Node::List(items) => Ty::List(below(items)),
         Node::Map(values) => Ty::Map(below(values)),
         Node::AnyMap => Ty::Map(Box::new(Ty::Any)),
-        Node::Struct | Node::Enum => groups.find(schema, at).map_or(Ty::Any, Ty::Own),
+        Node::Struct | Node::Enum => groups.find(schema, at, name).map_or(Ty::Any, Ty::Own),
     }
 }
 

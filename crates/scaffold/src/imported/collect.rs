@@ -5,14 +5,8 @@ use std::rc::Rc;
 
 use serde_json::{Map, Value};
 
-use super::node::{Key, Node, core, key, node, rest};
-
-/// Where a node is used: a field has its own documentation and rules; in a list or a map, only the type can have them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Use {
-    Field,
-    Item,
-}
+use super::node::{Key, Node, Use, core, key, node, rest};
+use super::shared::{SharedType, Sharing};
 
 /// The names of the fields that lead to a node, the last first. Nodes share those around them: they are not copied for each.
 #[derive(Clone, Debug)]
@@ -22,6 +16,11 @@ pub struct Path<'a> {
 }
 
 impl<'a> Path<'a> {
+    /// The last name.
+    pub fn name(&self) -> &'a str {
+        self.name
+    }
+
     fn below(self: &Rc<Self>, name: &'a str) -> Rc<Self> {
         let above = Some(self.clone());
         Rc::new(Path { name, above })
@@ -62,8 +61,20 @@ pub struct Group<'a> {
     pub path: Rc<Path<'a>>,
     /// What the schema of the type contains apart from its core.
     pub rest: Map<String, Value>,
-    /// The fixed name, of `spec` and `status`.
+    /// The fixed name, of `spec` and `status`, and of what is shared.
     pub name: Option<String>,
+    pub role: Role,
+}
+
+/// Where the type of a group comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// `spec`, `status`, or all fields of the object.
+    Root,
+    /// A type of the file.
+    Own,
+    /// A type that the file imports from those that several kinds share.
+    Shared,
 }
 
 /// All groups of a version, nearest to the root first.
@@ -74,6 +85,9 @@ pub struct Groups<'a> {
     index: BTreeMap<Key, usize>,
     /// The same for core and rest together.
     exact: BTreeMap<(Key, Key), usize>,
+    /// What other kinds share with this one, and the groups of what it uses.
+    sharing: Sharing<'a>,
+    shared: BTreeMap<usize, usize>,
 }
 
 /// The structures that are fields, by their core.
@@ -100,9 +114,12 @@ struct Pending<'a> {
 }
 
 impl<'a> Groups<'a> {
-    /// Collects the groups below `roots`, which are types with a name of their own.
-    pub fn collect(roots: &[(String, &'a Value)]) -> Self {
-        let mut groups = Groups::default();
+    /// Collects the groups below `roots`, which are types with a name of their own. What is `shared` becomes no type of the file.
+    pub fn collect(roots: &[(String, &'a Value)], shared: &'a [SharedType]) -> Self {
+        let mut groups = Groups {
+            sharing: Sharing::new(roots, shared),
+            ..Groups::default()
+        };
         let mut pending = VecDeque::new();
         for (name, schema) in roots {
             let path = Rc::new(Path {
@@ -115,6 +132,7 @@ impl<'a> Groups<'a> {
                 path,
                 rest: rest(schema),
                 name: Some(name.clone()),
+                role: Role::Root,
             });
         }
         let mut fields = Fields::default();
@@ -126,6 +144,9 @@ impl<'a> Groups<'a> {
                     pending.extend(children(next.schema, &next.path));
                     continue;
                 }
+            }
+            if groups.is_shared(&next) {
+                continue;
             }
             let key = core(next.schema);
             if !groups.index.contains_key(&key) && !fields.uses.contains_key(&key) {
@@ -154,6 +175,7 @@ impl<'a> Groups<'a> {
                     path: first.path.clone(),
                     rest: common(&uses),
                     name: None,
+                    role: Role::Own,
                 };
                 self.add(key, group);
             }
@@ -180,17 +202,59 @@ impl<'a> Groups<'a> {
             path: next.path.clone(),
             rest,
             name: None,
+            role: Role::Own,
         };
         self.add(core, group);
     }
 
-    /// The group of a node.
-    pub fn find(&self, schema: &Value, at: Use) -> Option<usize> {
+    /// Whether a node is of a shared type, which has a group from then on.
+    fn is_shared(&mut self, next: &Pending<'a>) -> bool {
+        let Some((at, shared)) = self.sharing.find(next.schema, next.at, next.path.name) else {
+            return false;
+        };
+        self.shared.entry(at).or_insert_with(|| {
+            self.all.push(Group {
+                schema: next.schema,
+                path: next.path.clone(),
+                rest: shared.rest.clone(),
+                name: Some(shared.name.clone()),
+                role: Role::Shared,
+            });
+            self.all.len() - 1
+        });
+        true
+    }
+
+    /// The same groups without those that are not `kept`; a name for each of these.
+    pub fn only(mut self, kept: &BTreeMap<usize, String>) -> Self {
+        let places: BTreeMap<usize, usize> = kept.keys().copied().zip(0..).collect();
+        let all = std::mem::take(&mut self.all).into_iter().enumerate();
+        let kept = all.filter_map(|(at, group)| {
+            let name = Some(kept.get(&at)?.clone());
+            Some(Group { name, ..group })
+        });
+        self.all = kept.collect();
+        self.index.retain(|_, at| moved(at, &places));
+        self.exact.retain(|_, at| moved(at, &places));
+        self
+    }
+
+    /// The group of a node that is the field `name`, or an item of it.
+    pub fn find(&self, schema: &Value, at: Use, name: &str) -> Option<usize> {
+        if let Some((shared, _)) = self.sharing.find(schema, at, name) {
+            return self.shared.get(&shared).copied();
+        }
         let core = core(schema);
         let exact = self.exact.get(&(core, key(rest(schema).iter())));
         let any = || self.index.get(&core).filter(|_| at == Use::Field);
         exact.or_else(any).copied()
     }
+}
+
+fn moved(at: &mut usize, places: &BTreeMap<usize, usize>) -> bool {
+    let place = places.get(at);
+    *at = place.copied().unwrap_or_default();
+    place.is_some()
 }
 
 /// The field of the object that a type with a fixed name is for; empty for all fields.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use super::attributes::value_text;
-use super::collect::Groups;
+use super::collect::{Groups, Role};
 use super::known::Known;
 use super::model::{Body, Model, Ty};
 use super::names::Taken;
@@ -32,7 +32,7 @@ const OF_FIELD: [&str; 8] = [
 /// The types of k8s-openapi that fields have, by name; without those whose name a type of the file has.
 pub fn imported(kind: &str, groups: &Groups) -> Vec<&'static Known> {
     let mut all: Vec<&'static Known> = Vec::new();
-    for group in &groups.all {
+    for group in groups.all.iter().filter(|it| it.role != Role::Shared) {
         let fields = group.schema["properties"].as_object();
         all.extend(
             fields

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::model::{Body, Model, Ty};
+use super::shared::SHARED;
 use super::text::WIDTH;
 
 /// The `use` declarations of a file with this code.
@@ -21,18 +22,35 @@ pub fn imports(model: &Model, code: &str) -> String {
         imports.push_str("use std::collections::BTreeMap;\n\n");
     }
     imports.push_str(&of_kubernetes(model, &uses));
-    imports.push_str(if code.contains(", KubeSchema)]") {
-        "use kube::{CustomResource, KubeSchema};\n"
-    } else {
-        "use kube::CustomResource;\n"
-    });
-    imports.push_str(
-        "use schemars::{JsonSchema, json_schema};
-use serde::{Deserialize, Serialize};
-",
-    );
+    for (module, names) in [
+        (
+            "kube",
+            [
+                ("CustomResource", "(CustomResource, "),
+                ("KubeSchema", ", KubeSchema)]"),
+            ],
+        ),
+        (
+            "schemars",
+            [
+                ("JsonSchema", "JsonSchema"),
+                ("json_schema", "json_schema!("),
+            ],
+        ),
+    ] {
+        let names = names.iter().filter(|(_, found)| code.contains(found));
+        let names: BTreeSet<&str> = names.map(|(name, _)| *name).collect();
+        imports.push_str(&declaration(module, &names));
+    }
+    imports.push_str("use serde::{Deserialize, Serialize};\n");
     if uses.contains("Value") {
         imports.push_str("use serde_json::Value;\n");
+    }
+    let shared = model.types.iter().filter(|it| it.is_shared);
+    let shared: BTreeSet<&str> = shared.map(|it| it.name.as_str()).collect();
+    if !shared.is_empty() {
+        imports.push('\n');
+        imports.push_str(&declaration(&format!("super::{SHARED}"), &shared));
     }
     imports
 }
@@ -78,6 +96,9 @@ fn of_kubernetes(model: &Model, uses: &BTreeSet<&str>) -> String {
 
 /// A declaration as rustfmt leaves it.
 fn declaration(module: &str, names: &BTreeSet<&str>) -> String {
+    if names.is_empty() {
+        return String::new();
+    }
     let all: Vec<&str> = names.iter().copied().collect();
     let list = all.join(", ");
     if let [only] = &all[..] {
@@ -89,9 +110,10 @@ fn declaration(module: &str, names: &BTreeSet<&str>) -> String {
         return line;
     }
     let mut lines = vec![String::from("   ")];
-    for name in all {
+    for (at, name) in all.iter().enumerate() {
+        let most = WIDTH - usize::from(at + 1 < all.len());
         match lines.last_mut() {
-            Some(line) if line.len() + name.len() + 2 < WIDTH => line.extend([" ", name, ","]),
+            Some(line) if line.len() + name.len() + 2 <= most => line.extend([" ", name, ","]),
             _ => lines.push(format!("    {name},")),
         }
     }
@@ -114,19 +136,17 @@ mod tests {
     }
 
     #[test]
-    fn a_line_of_names_is_shorter_than_rustfmt_allows_by_one() {
-        let lines = |last: usize| {
-            let names = [
-                "A".repeat(46),
-                "B".repeat(30),
-                "C".repeat(last),
-                "D".repeat(40),
-            ];
-            let names: BTreeSet<&str> = names.iter().map(String::as_str).collect();
+    fn only_the_last_line_of_names_is_as_long_as_rustfmt_allows() {
+        let lines = |third: usize, others: &[&str]| {
+            let (first, second, third) = ("A".repeat(46), "B".repeat(30), "C".repeat(third));
+            let mut names = BTreeSet::from([&*first, &*second, &*third]);
+            names.extend(others);
             let text = declaration("k8s_openapi", &names);
             text.lines().nth(1).unwrap_or_default().len()
         };
+        let last = "D".repeat(40);
         // Four spaces, and a comma after each name.
-        assert_eq!((lines(14), lines(15)), (99, 83));
+        assert_eq!((lines(14, &[&last]), lines(15, &[&last])), (99, 83));
+        assert_eq!((lines(15, &[]), lines(16, &[])), (100, 83));
     }
 }

@@ -32,7 +32,8 @@ const STRUCTURE: [&str; 10] = [
 /// Every place of `model` that is kept.
 pub fn kept(groups: &Groups, model: &Model) -> Vec<Kept> {
     let mut kept = Vec::new();
-    for (group, ty) in groups.all.iter().zip(&model.types) {
+    let types = groups.all.iter().zip(&model.types);
+    for (group, ty) in types.filter(|(_, ty)| !ty.is_shared) {
         add(&mut kept, &ty.overlay, || group.path.shown());
         let Body::Struct { fields, .. } = &ty.body else {
             continue;

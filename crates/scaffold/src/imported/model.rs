@@ -48,6 +48,8 @@ pub struct TypeDef<'a> {
     pub overlay: Map<String, Value>,
     /// The schema that the macros generate for the type, with the overlay.
     pub schema: Schema<'a>,
+    /// Whether the file imports it.
+    pub is_shared: bool,
 }
 
 #[derive(Debug)]

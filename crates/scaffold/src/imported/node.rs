@@ -29,6 +29,13 @@ pub enum Node<'a> {
     Enum,
 }
 
+/// Where a node is used: a field has its own documentation and rules; in a list or a map, only the type can have them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Use {
+    Field,
+    Item,
+}
+
 /// What `schema` is.
 pub fn node(schema: &Value) -> Node<'_> {
     if is_int_or_string(schema) {

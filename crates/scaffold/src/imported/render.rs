@@ -18,17 +18,29 @@ use crate::quote::{is_doc, rust as literal, rust_doc};
 
 /// The file of a version.
 pub fn file(definition: &Definition, version: &Version, root: &Root, model: &Model) -> String {
+    let (kind, group) = (&definition.kind, &definition.group);
+    let about = format!("`{kind}` of `{group}/{}`, from its CRD", version.name);
+    let attributes = kind::attributes(definition, version, root);
+    let schema = kind::schema(definition, version, root);
+    with_head(&about, model, &[attributes, schema])
+}
+
+/// The file of the types that several kinds share.
+pub fn shared_file(group: &str, version: &str, model: &Model) -> String {
+    let about = format!("Types that several kinds of `{group}/{version}` share, from their CRDs");
+    with_head(&about, model, &[])
+}
+
+/// The file with these types, of which the first may have the attributes and the schema `of_kind`.
+fn with_head(about: &str, model: &Model, of_kind: &[String]) -> String {
     let mut body = String::new();
-    for (at, ty) in model.types.iter().enumerate() {
-        let attributes = if at == 0 {
-            kind::attributes(definition, version, root)
-        } else {
-            String::new()
-        };
-        body.push_str(&type_text(ty, &attributes, model));
+    let own = model.types.iter().filter(|ty| !ty.is_shared);
+    for (at, ty) in own.enumerate() {
+        let of_kind = if at == 0 { of_kind } else { &[] };
+        body.push_str(&type_text(ty, of_kind.first().map_or("", |it| it), model));
         body.push('\n');
-        if at == 0 {
-            body.push_str(&kind::schema(definition, version, root));
+        for schema in of_kind.iter().skip(1) {
+            body.push_str(schema);
             body.push('\n');
         }
     }
@@ -46,14 +58,11 @@ pub fn file(definition: &Definition, version: &Version, root: &Root, model: &Mod
     let names: Vec<&str> = names.map(|(at, it)| &body[at + it.len()..]).collect();
     let is_used = |used: &str| code.contains(used) || names.iter().any(|it| it.starts_with(used));
     let helpers = HELPERS.iter().filter(|(used, _)| is_used(used));
-    let helpers: Vec<&str> = helpers.flat_map(|(_, helper)| [*helper, "\n"]).collect();
-    body.extend(helpers);
+    let helpers: String = helpers.flat_map(|(_, helper)| [*helper, "\n"]).collect();
+    body.push_str(&helpers);
+    let code = code + &helpers;
     let body = body.trim_end();
-    format!(
-        "{}{}\n{body}\n",
-        head(definition, version, body),
-        imports(model, &code)
-    )
+    format!("{}{}\n{body}\n", head(about, body), imports(model, &code))
 }
 
 /// What the types of a file use, and its text.
@@ -117,15 +126,14 @@ const INT_OR_STRING: &str = r#"fn int_or_string(_: &mut schemars::SchemaGenerato
 }
 "#;
 
-fn head(definition: &Definition, version: &Version, body: &str) -> String {
-    let (kind, group, version) = (&definition.kind, &definition.group, &version.name);
+fn head(about: &str, body: &str) -> String {
     let note = if body.contains("\"contains\"") {
         NOTE
     } else {
         ""
     };
     format!(
-        "//! `{kind}` of `{group}/{version}`, from its CRD.
+        "//! {about}.
 {note}#![allow(
     clippy::doc_lazy_continuation,
     clippy::doc_link_with_quotes,

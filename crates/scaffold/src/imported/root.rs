@@ -28,6 +28,12 @@ pub struct Root {
 }
 
 impl Root {
+    /// The types, for those below them.
+    pub fn roots(&self) -> Vec<(String, &Value)> {
+        let roots = self.types.iter();
+        roots.map(|(name, schema)| (name.clone(), schema)).collect()
+    }
+
     pub fn new(kind: &str, version: &Version) -> Self {
         let fields = version
             .schema

@@ -1,6 +1,8 @@
 //! Names and errors; `crates/lint-fixtures/tests/imported` proves the generated types.
 
 use super::names::{camel, field, pascal, singular, variants};
+use serde_json::Value;
+
 use super::*;
 
 #[test]
@@ -324,4 +326,72 @@ fn a_description_adds_no_code_that_nothing_uses() {
         lines(&described(text)),
         lines(&described(&"x".repeat(text.len())))
     );
+}
+
+/// A kind whose `spec` and `status` have these fields.
+fn kind(name: &str, spec: &str, status: &str) -> Definition {
+    let version = format!(
+        "{{ name: v1, served: true, storage: true, subresources: {{ status: {{}} }}, schema: {{ openAPIV3Schema: {{ type: object, properties: {{
+            spec: {{ type: object, properties: {{ {spec} }} }}, status: {{ type: object, properties: {{ {status} }} }} }} }} }} }}"
+    );
+    read(&minimal(name, &version), None).unwrap()
+}
+
+/// The types that a file declares.
+fn declared(text: &str) -> Vec<&str> {
+    let names = text.lines().filter_map(|line| {
+        line.strip_prefix("pub struct ")
+            .or(line.strip_prefix("pub enum "))
+    });
+    names.filter_map(|rest| rest.split(' ').next()).collect()
+}
+
+const PORT: &str =
+    "{ type: object, properties: { name: { type: string, description: Its name. } } }";
+const COLOR: &str = "{ type: string, enum: [red, blue] }";
+
+#[test]
+fn equal_types_of_several_kinds_are_one() {
+    let conditions = "conditions: { type: array, items: { type: object, properties: { type: { type: string }, level: { type: integer }, at: { type: string } } } }";
+    let ship = kind("Ship", &format!("port: {PORT}, color: {COLOR}"), conditions);
+    let boat = kind("Boat", &format!("port: {PORT}, paint: {COLOR}"), conditions);
+    let raft = kind("Raft", &format!("quay: {PORT}, paint: {COLOR}"), "");
+    let (shared, files) = shared(&[&ship, &boat, &raft]).unwrap();
+    // What its fields say is equal by no chance, and most call it so; a few words without a description may be.
+    assert_eq!(declared(&files[0].text), ["Condition", "Paint", "Port"]);
+    let own = |kind: &Definition| kind.types_beside(&shared)[0].text.clone();
+    assert_eq!(declared(&own(&ship)), ["ShipSpec", "ShipStatus", "Color"]);
+    assert_eq!(declared(&own(&boat)), ["BoatSpec", "BoatStatus"]);
+    let raft = own(&raft);
+    assert!(
+        raft.contains("use super::shared_types::{Paint, Port};"),
+        "{raft}"
+    );
+    assert!(raft.contains("pub quay: Option<Port>"), "{raft}");
+}
+
+#[test]
+fn a_later_kind_takes_what_is_there_by_its_list() {
+    let spec = format!(
+        "port: {PORT}, hull: {{ type: object, properties: {{ port: {PORT}, a: {{ type: string, description: A. }} }} }}"
+    );
+    let (_, files) = shared(&[&kind("Ship", &spec, ""), &kind("Boat", &spec, "")]).unwrap();
+    let SharedFile { text, list, .. } = &files[0];
+    assert_eq!(declared(text), ["Hull", "Port"]);
+    let raft = kind("Raft", &spec, "");
+    let beside = |rust: &str, kind: &Definition| {
+        let mut shared = Shared::default();
+        shared.read("v1", list, rust).unwrap();
+        kind.types_beside(&shared)[0].text.clone()
+    };
+    assert_eq!(declared(&beside(text, &raft)), ["RaftSpec"]);
+    // Not what the user has removed or renamed, and not what has the kind's own name.
+    let renamed = text.replace("pub struct Port {", "pub struct Quay {");
+    assert_eq!(declared(&beside(&renamed, &raft)), ["RaftSpec", "Port"]);
+    let port = kind("Port", &spec, "");
+    assert_eq!(declared(&beside(text, &port)), ["PortSpec", "Port2"]);
+    // A newer CRD, in which the type has changed.
+    let newer = kind("Ship", &spec.replace("Its name", "Another name"), "");
+    let types = declared(&beside(text, &newer)).len();
+    assert_eq!(types, 3);
 }

@@ -19,7 +19,7 @@ use kbr_host::diagnostic::{Diagnostic, Problems};
 use kbr_host::lines::Lines;
 use kbr_host::{output, regular};
 use kbr_scaffold::existing::{self, Found, Wanted};
-use kbr_scaffold::imported::{self, Definition, Kept, Types};
+use kbr_scaffold::imported::{self, Definition, Kept, Shared, Types};
 use kbr_scaffold::project::{Project, Table};
 use kbr_scaffold::resource::controller::Controller;
 use kbr_scaffold::resource::target::Target;
@@ -30,6 +30,8 @@ use kbr_scaffold::resource::{ApiFlags, Resource};
 pub struct Import<'a> {
     args: &'a Args,
     definition: &'a Definition,
+    /// What it shares with kinds of the project.
+    shared: Shared,
     /// Of its versions.
     types: Vec<Types>,
     with_controller: bool,
@@ -52,7 +54,7 @@ pub fn plan(args: &Args, path: &Path) -> anyhow::Result<Option<Plan>> {
     let types_crate = args.external.then(|| TypesCrate::of(krate)).transpose()?;
     let with_controller = with_controller(args)?;
     let (session, project) = write::open(args.write)?;
-    let import = Import::new(args, &definition, with_controller, &project, session.root());
+    let import = Import::new(args, &definition, with_controller, &project, session.root())?;
     let (intent, notes, next) = match (types_crate, krate) {
         (Some(krate), _) => import.external(&krate)?,
         (None, None) => import.own()?,
@@ -72,15 +74,21 @@ impl<'a> Import<'a> {
         with_controller: bool,
         project: &'a Project,
         root: &'a Path,
-    ) -> Self {
-        Import {
+    ) -> anyhow::Result<Self> {
+        let mut import = Import {
             args,
             definition,
-            types: definition.types(),
+            shared: Shared::default(),
+            types: Vec::new(),
             with_controller,
             project,
             root,
+        };
+        if !args.external {
+            import.shared = import.shared()?;
         }
+        import.types = definition.types_beside(&import.shared);
+        Ok(import)
     }
 
     /// The types of a version.
@@ -278,16 +286,7 @@ fn api(definition: &Definition, version: &str, project: &Project) -> anyhow::Res
 pub fn notes(definition: &Definition, types: &[Types]) -> Vec<String> {
     let mut notes = Vec::new();
     for types in types {
-        let mut seen = BTreeSet::new();
-        for Kept { path, what } in &types.kept {
-            if seen.insert((path, what)) {
-                let path = if path.is_empty() { "the object" } else { path };
-                let version = &types.version;
-                notes.push(format!(
-                    "{version}: kept {what} of `{path}` as in the CRD: no Rust type says it"
-                ));
-            }
-        }
+        notes.extend(kept(&types.version, &types.kept));
     }
     notes.extend(definition.left_out.iter().cloned());
     notes
@@ -295,6 +294,17 @@ pub fn notes(definition: &Definition, types: &[Types]) -> Vec<String> {
 
 fn said(notes: &[String]) -> impl Iterator<Item = String> {
     notes.iter().map(|note| format!("note: {note}"))
+}
+
+/// What the types of a version do not say, a sentence each.
+pub fn kept(version: &str, kept: &[Kept]) -> Vec<String> {
+    let mut seen = BTreeSet::new();
+    let new = kept.iter().filter(|it| seen.insert((&it.path, &it.what)));
+    let notes = new.map(|Kept { path, what }| {
+        let path = if path.is_empty() { "the object" } else { path };
+        format!("{version}: kept {what} of `{path}` as in the CRD: no Rust type says it")
+    });
+    notes.collect()
 }
 
 fn edit(controller: &Controller) -> Lines {

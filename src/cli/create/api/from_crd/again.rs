@@ -8,7 +8,7 @@ use kbr_host::diagnostic::Diagnostic;
 use kbr_host::lines::Lines;
 use kbr_scaffold::changes::{Outside, Verb};
 use kbr_scaffold::contents;
-use kbr_scaffold::imported::{self, Types};
+use kbr_scaffold::imported::{self, Shared, Types};
 use kbr_scaffold::resource::Resource;
 use kbr_scaffold::upgrade;
 
@@ -16,6 +16,28 @@ impl Import<'_> {
     /// The CRD that the types in the crate at `folder` come from: the ancestor of the next one.
     fn source_path(&self, folder: &str) -> String {
         imported::source_path(folder, &self.definition.group, &self.definition.plural)
+    }
+
+    /// The types that kinds of the project share, which the import of a project in Go has found.
+    ///
+    /// # Errors
+    /// A list of them cannot be read.
+    pub fn shared(&self) -> anyhow::Result<Shared> {
+        let mut shared = Shared::default();
+        let is_of_group = |api: &&Resource| api.full_group == self.definition.group;
+        for api in self.project.apis().filter(is_of_group) {
+            let path = imported::list_path("api", &api.full_group, &api.version);
+            let rust = imported::file_path(&api.version_folder());
+            let texts = (
+                contents::text(self.root, &path),
+                contents::text(self.root, &rust),
+            );
+            if let (Some(list), Some(rust)) = texts {
+                let read = shared.read(&api.version, &list, &rust);
+                read.with_context(|| format!("cannot read `{path}`"))?;
+            }
+        }
+        Ok(shared)
     }
 
     /// Makes the definition the ancestor of the next one.
@@ -62,7 +84,7 @@ impl Import<'_> {
         };
         let earlier = imported::read(&text, Some(&self.definition.kind));
         let earlier = earlier.with_context(|| format!("cannot read `{path}`"))?;
-        Ok(Some(earlier.types()))
+        Ok(Some(earlier.types_beside(&self.shared)))
     }
 
     /// Merges the types of a version into the file at `path`; returns notes about what was not merged.

@@ -5,6 +5,7 @@ use kbr_host::lines::Lines;
 use kbr_scaffold::blueprint::Presence;
 use kbr_scaffold::changes::{Change, Verb};
 use kbr_scaffold::commit;
+use kbr_scaffold::imported::SharedFile;
 use tempfile::TempDir;
 
 use super::super::super::tests::project;
@@ -49,8 +50,8 @@ fn changes(root: &Path, text: &str) -> anyhow::Result<Vec<Change>> {
     let project = project("example.com");
     let (own, external) = (args(&[]), args(&["--external"]));
     let import = |args| Import::new(args, &definition, true, &project, root);
-    let own = import(&own).own()?;
-    let external = import(&external).external(&TypesCrate::of(None)?)?;
+    let own = import(&own)?.own()?;
+    let external = import(&external)?.external(&TypesCrate::of(None)?)?;
     let mut changes = Vec::new();
     for (intent, notes, next) in [own, external] {
         changes.extend(session(root).plan(&intent, notes, next)?.changes);
@@ -58,7 +59,7 @@ fn changes(root: &Path, text: &str) -> anyhow::Result<Vec<Change>> {
     Ok(changes)
 }
 
-/// The files of the kind alone.
+/// The files of the kind alone, without and with another one that has the same types.
 fn types(text: &str) -> anyhow::Result<Vec<Change>> {
     let definition = imported::read(text, None)?;
     let created = |path: &str, text: String| Change {
@@ -67,8 +68,15 @@ fn types(text: &str) -> anyhow::Result<Vec<Change>> {
         before: None,
         after: text.into_bytes(),
     };
-    let types = definition.types().into_iter();
-    let mut changes: Vec<_> = types.map(|it| created("types.rs", it.text)).collect();
+    let mut other = definition.clone();
+    other.kind = "Other".to_owned();
+    let (shared, files) = imported::shared(&[&definition, &other])?;
+    let types = [definition.types(), definition.types_beside(&shared)].concat();
+    let types = types.into_iter().map(|it| created("types.rs", it.text));
+    let mut changes: Vec<_> = types.collect();
+    for SharedFile { text, list, .. } in files {
+        changes.extend([created("shared_types.rs", text), created("list.yaml", list)]);
+    }
     changes.push(created("source.yaml", definition.yaml()?));
     Ok(changes)
 }
