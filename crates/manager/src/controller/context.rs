@@ -20,8 +20,9 @@ use crate::{
     simulated::random_bytes,
     writes::{
         child::controller_uid,
+        condition::FAILED,
         core::Core,
-        draft::{Draft, FAILED, Wanted},
+        draft::{Draft, Wanted},
         gone::found,
     },
 };

@@ -222,15 +222,20 @@ impl<'a, K: Object> Controller<'a, K> {
     /// generation of the object. An error of the API server that may pass, such as a 500 while etcd changes its leader,
     /// leaves a ready object ready unless the next attempt fails, too. See
     /// [`without_automatic_ready`](Self::without_automatic_ready).
-    pub fn conditions<F>(mut self, accessor: F) -> Self
+    ///
+    /// The conditions may be of a type of yours that converts from and into Kubernetes': a time that it lacks is
+    /// `Timestamp::UNIX_EPOCH`, and a condition that does not change keeps all its fields. If it cannot keep `Ready` with its
+    /// status and its reason, `without_automatic_ready` is needed.
+    pub fn conditions<C, F>(mut self, accessor: F) -> Self
     where
         K: HasStatus<Status: Default + Serialize>,
-        F: Fn(&mut K::Status) -> (&mut Vec<Condition>, &mut Option<i64>) + Send + Sync + 'static,
+        C: Clone + From<Condition> + Into<Condition> + 'static,
+        F: Fn(&mut K::Status) -> (&mut Vec<C>, &mut Option<i64>) + Send + Sync + 'static,
     {
         self.parts
-            .set_conditions(Accessor::new(move |status: &mut K::Status, change| {
+            .set_conditions(Accessor::new(move |status: &mut K::Status| {
                 let (conditions, observed) = accessor(status);
-                change(conditions, observed);
+                (conditions, Some(observed))
             }));
         self
     }
@@ -239,14 +244,15 @@ impl<'a, K: Object> Controller<'a, K> {
     /// `.conditions_only(|status| &mut status.conditions)`; otherwise like [`conditions`](Self::conditions).
     ///
     /// Each condition still has its own `observedGeneration`.
-    pub fn conditions_only<F>(mut self, accessor: F) -> Self
+    pub fn conditions_only<C, F>(mut self, accessor: F) -> Self
     where
         K: HasStatus<Status: Default + Serialize>,
-        F: Fn(&mut K::Status) -> &mut Vec<Condition> + Send + Sync + 'static,
+        C: Clone + From<Condition> + Into<Condition> + 'static,
+        F: Fn(&mut K::Status) -> &mut Vec<C> + Send + Sync + 'static,
     {
         self.parts
-            .set_conditions(Accessor::new(move |status: &mut K::Status, change| {
-                change(accessor(status), &mut None);
+            .set_conditions(Accessor::new(move |status: &mut K::Status| {
+                (accessor(status), None)
             }));
         self
     }
@@ -305,6 +311,14 @@ impl<'a, K: Object> Controller<'a, K> {
         let field_manager = format!("{}/{}", manager.id, parts.name);
         if let Err(error) = check(manager, &parts.name, &field_manager, parts.concurrency) {
             manager.mistakes.push(error);
+        }
+        let keeps_failures = |it: &Accessor<K>| it.keeps_failures();
+        if parts.automatic_ready && !parts.conditions.as_ref().is_none_or(keeps_failures) {
+            manager.mistakes.push(format!(
+                "the conditions of controller `{}` lose `Ready`, its status or its reason, so a failure would stay\n\
+                 help: convert all three from and into `Condition`, or add `.without_automatic_ready()`",
+                parts.name
+            ));
         }
         parts.queue.set_workers(parts.concurrency);
         let core = Core {

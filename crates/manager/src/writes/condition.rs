@@ -22,23 +22,53 @@ type Edit<'a> = &'a mut dyn FnMut(&mut Vec<Condition>, &mut Option<i64>);
 pub(crate) struct Accessor<K> {
     status: fn(&K) -> serde_json::Result<Value>,
     conditions: Conditions<K>,
+    /// What the type of the conditions keeps of one.
+    kept: fn(Condition) -> Condition,
     /// The names of the fields that lead from the status to the conditions, once they are known.
     path: OnceLock<Vec<String>>,
 }
 
 impl<K: HasStatus<Status: Default + Serialize>> Accessor<K> {
-    /// `conditions` lends its second argument the conditions and the `observedGeneration` of a status.
-    pub(crate) fn new(
-        conditions: impl Fn(&mut K::Status, Edit<'_>) + Send + Sync + 'static,
-    ) -> Self {
+    /// `conditions` returns the conditions of a status, and its `observedGeneration` if it has one.
+    pub(crate) fn new<C>(
+        conditions: impl Fn(&mut K::Status) -> (&mut Vec<C>, Option<&mut Option<i64>>)
+        + Send
+        + Sync
+        + 'static,
+    ) -> Self
+    where
+        C: Clone + From<Condition> + Into<Condition> + 'static,
+    {
         Self {
             status: |object| serde_json::to_value(object.status()),
             conditions: Box::new(move |object, change| {
-                conditions(object.status_mut().get_or_insert_default(), change);
+                let status = object.status_mut().get_or_insert_default();
+                let (conditions, observed) = conditions(status);
+                edit(conditions, |conditions| {
+                    change(conditions, observed.unwrap_or(&mut None));
+                });
             }),
+            kept: |condition| C::from(condition).into(),
             path: OnceLock::new(),
         }
     }
+}
+
+/// Changes conditions of any type. Those that stay the same keep what their type has beyond Kubernetes' own.
+fn edit<C>(own: &mut Vec<C>, change: impl FnOnce(&mut Vec<Condition>))
+where
+    C: Clone + From<Condition> + Into<Condition>,
+{
+    let before: Vec<Condition> = own.iter().cloned().map(Into::into).collect();
+    let mut after = before.clone();
+    change(&mut after);
+    let mut left: Vec<(Condition, C)> = before.into_iter().zip(own.drain(..)).collect();
+    own.extend(after.into_iter().map(|condition| {
+        match left.iter().position(|(before, _)| *before == condition) {
+            Some(at) => left.swap_remove(at).1,
+            None => C::from(condition),
+        }
+    }));
 }
 
 impl<K> Accessor<K> {
@@ -61,6 +91,14 @@ impl<K> Accessor<K> {
         });
         let path = path_to_mark(&self.status(&marked)?).unwrap_or_default();
         Ok(self.path.get_or_init(|| path))
+    }
+
+    /// Whether the conditions can say that a reconcile failed, so that a later success finds it.
+    pub(crate) fn keeps_failures(&self) -> bool {
+        let failed = new(READY, ConditionStatus::False, FAILED, "", None);
+        let kept = (self.kept)(failed.clone());
+        let parts = |it: &Condition| (it.type_.clone(), it.status.clone(), it.reason.clone());
+        parts(&kept) == parts(&failed)
     }
 
     /// Makes `change` to an object, which has a status from then on.
@@ -87,6 +125,9 @@ fn path_to_mark(value: &Value) -> Option<Vec<String>> {
 
 /// The type of the condition that summarizes all others.
 pub(crate) const READY: &str = "Ready";
+
+/// The reason of a `Ready` that the manager sets when a reconcile fails.
+pub(crate) const FAILED: &str = "ReconcileFailed";
 
 /// Whether the condition `Ready` is `True`.
 #[must_use]
@@ -160,19 +201,27 @@ pub(crate) fn set(
         return;
     };
     if old.status == new.status {
-        new.last_transition_time = old.last_transition_time.clone();
+        new.last_transition_time = since(old, &new);
         *old = new;
         return;
     }
     match replaced.iter().find(|stored| stored.type_ == new.type_) {
         Some(stored) => {
             if stored.status == new.status {
-                new.last_transition_time = stored.last_transition_time.clone();
+                new.last_transition_time = since(stored, &new);
             }
             *old = new;
         }
         None => replaced.push(std::mem::replace(old, new)),
     }
+}
+
+/// The time of the transition to a status that both conditions have: that of the first, unless that has none, as with types of the
+/// author's own.
+fn since(old: &Condition, new: &Condition) -> Time {
+    let has_time = old.last_transition_time.0 != Timestamp::UNIX_EPOCH;
+    let condition = if has_time { old } else { new };
+    condition.last_transition_time.clone()
 }
 
 /// The current time in whole seconds, the resolution of `metav1.Time`.
@@ -271,9 +320,7 @@ mod tests {
                 &mut self.0
             }
         }
-        let accessor = Accessor::<Kind>::new(|status, change| {
-            change(&mut status.health.conditions, &mut None);
-        });
+        let accessor = Accessor::<Kind>::new(|status| (&mut status.health.conditions, None));
         assert_eq!(accessor.path(&Kind(None)).unwrap(), ["health", "all"]);
     }
 

@@ -80,7 +80,8 @@ fn by_type(old: &[Value], new: &[Value]) -> Option<Vec<(String, Option<Value>)>>
 /// The elements and their `type`s; `None` if one of them is not a condition, or two share a type.
 fn typed(list: &[Value]) -> Option<Vec<(&str, &Value)>> {
     let typed = list.iter().map(|value| {
-        value["status"].as_str()?;
+        // Kubernetes' own is a text, that of an author may be a boolean.
+        value.get("status")?;
         Some((value["type"].as_str()?, value))
     });
     let typed: Vec<_> = typed.collect::<Option<_>>()?;

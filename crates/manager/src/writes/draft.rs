@@ -4,11 +4,8 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 
 use crate::{
     cache::object::Object,
-    writes::condition::{self, Accessor, READY},
+    writes::condition::{self, Accessor, FAILED, READY},
 };
-
-/// The reason of a `Ready` that the manager sets when a reconcile fails.
-pub(crate) const FAILED: &str = "ReconcileFailed";
 
 /// The status that a reconcile wanted when it ended.
 pub(crate) struct Wanted<K> {

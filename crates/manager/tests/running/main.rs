@@ -11,6 +11,7 @@ mod everywhere;
 mod faults;
 mod lists;
 mod own;
+mod own_conditions;
 mod panics;
 mod predicates;
 mod priority;

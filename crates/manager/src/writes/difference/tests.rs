@@ -126,17 +126,19 @@ fn conditions_without_a_status_or_with_equal_types_are_replaced() {
 
 #[test]
 fn conditions_of_several_writers_are_merged_by_type() {
-    let one = |kind: &str, status: &str| json!({"type": kind, "status": status});
-    let old = json!({"conditions": [one("Ready", "False"), one("Old", "True")]});
-    let new = json!({"conditions": [one("Ready", "True")]});
-    let found = of(&old, &new).unwrap();
-    let mut theirs = json!({"conditions": [
-        one("Old", "True"), one("Theirs", "True"), one("Ready", "False"),
-    ]});
-    let merged = json!({"conditions": [one("Theirs", "True"), one("Ready", "True")]});
-    assert_eq!(found.patch(&theirs), merged);
-    found.apply(&mut theirs);
-    assert_eq!(theirs, merged);
+    for (yes, no) in [(json!("True"), json!("False")), (json!(true), json!(false))] {
+        let one = |kind: &str, status: &Value| json!({"type": kind, "status": status});
+        let old = json!({"conditions": [one("Ready", &no), one("Old", &yes)]});
+        let new = json!({"conditions": [one("Ready", &yes)]});
+        let found = of(&old, &new).unwrap();
+        let mut theirs = json!({"conditions": [
+            one("Old", &yes), one("Theirs", &yes), one("Ready", &no),
+        ]});
+        let merged = json!({"conditions": [one("Theirs", &yes), one("Ready", &yes)]});
+        assert_eq!(found.patch(&theirs), merged);
+        found.apply(&mut theirs);
+        assert_eq!(theirs, merged);
+    }
 }
 
 #[test]
