@@ -226,6 +226,7 @@ impl Resource {
         vars.group_module = self.group_module();
         vars.version.clone_from(&self.version);
         vars.kind.clone_from(&self.kind);
+        vars.article = names::article(&self.kind);
         vars.kind_lower = self.kind_lower();
         vars.kind_module = self.kind_module();
         vars.plural.clone_from(&self.plural);

@@ -46,6 +46,8 @@ pub struct Vars {
     pub version: String,
     /// `Captain`.
     pub kind: String,
+    /// `a`, or `an` before the kind in a sentence.
+    pub article: &'static str,
     /// `captain`: the kind in lower case, as kubectl uses it; also the name of the sample.
     pub kind_lower: String,
     /// `captain`, or `type_` if the word is a keyword of Rust: the kind's file and module in the `api` crate.

@@ -31,7 +31,7 @@ use serde::{Deserialize, Serialize};
     namespaced,
     derive = "Default",
     derive = "PartialEq",
-    doc = "A `Anchor`.",
+    doc = "An `Anchor`.",
     schema = "manual"
 )]
 #[serde(rename_all = "camelCase")]

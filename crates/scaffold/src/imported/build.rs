@@ -14,6 +14,7 @@ use super::names::{self, Taken};
 use super::node::{Node, Use, node};
 use super::predict::{self, overlay, predict};
 use super::shield;
+use crate::resource::names::article;
 
 /// Names that the file or Rust has already.
 pub const TAKEN: &[&str] = &[
@@ -107,7 +108,7 @@ pub fn build<'a>(kind: &str, groups: &'a Groups<'a>) -> Model<'a> {
             // Its schema is used only in that of the object, which says all but the fields itself.
             free_reserved(&mut body);
             overlay.clear();
-            docs = Some(format!("The fields of a `{kind}`."));
+            docs = Some(format!("The fields of {} `{kind}`.", article(kind)));
         }
         model.types.push(TypeDef {
             name,

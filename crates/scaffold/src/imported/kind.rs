@@ -10,6 +10,7 @@ use super::root::{OBJECT, Root, Shape};
 use super::shield;
 use super::text;
 use crate::quote::rust as literal;
+use crate::resource::names;
 
 /// `#[kube(…)]`.
 pub fn attributes(definition: &Definition, version: &Version, root: &Root) -> String {
@@ -56,7 +57,9 @@ fn of_version(definition: &Definition, version: &Version, root: &Root) -> Vec<St
     all.push(set("derive", "PartialEq"));
     // kube accepts attributes of serde only in disguise.
     all.extend(is_optional(version, root).then(|| set("attr", "cfg_attr(true, serde(default))")));
-    all.push(set("doc", &format!("A `{}`.", definition.kind)));
+    let kind = &definition.kind;
+    let article = names::article(kind).replace('a', "A");
+    all.push(set("doc", &format!("{article} `{kind}`.")));
     all.push(set("schema", "manual"));
     all.extend(
         definition

@@ -136,6 +136,22 @@ pub fn alias(name: &str, is_taken: impl Fn(&str) -> bool) -> String {
     }
 }
 
+/// `a` or `an` before a kind: by its first sound, as far as the letters tell.
+pub fn article(kind: &str) -> &'static str {
+    let letters: Vec<char> = kind.chars().take(3).collect();
+    let lower = kind.to_ascii_lowercase();
+    let is_spelled = letters.get(1).is_some_and(|it| !it.is_ascii_lowercase());
+    let is_vowel = if is_spelled {
+        lower.starts_with(|it| "aefhilmnorsx".contains(it))
+    } else {
+        // A user and a unit, but an update.
+        let is_long =
+            lower.starts_with('u') && letters.get(2).is_some_and(|it| "aeio".contains(*it));
+        lower.starts_with(|it| "aeiou".contains(it)) && !is_long
+    };
+    if is_vowel { "an" } else { "a" }
+}
+
 /// The Rust module of a group, kind or controller: `.` and `-` become `_`, and a leading digit gets the prefix `g`. Keywords,
 /// reserved names and names that look like a version get the suffix `_`, because the modules between groups and kinds are versions.
 pub fn module(name: &str) -> String {
@@ -227,6 +243,28 @@ pub fn to_subdomain(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_article_of_a_kind_is_that_of_its_first_sound() {
+        let with = |kind| format!("{} {kind}", article(kind));
+        for expected in [
+            "a Captain",
+            "an Exchange",
+            "an At",
+            "a User",
+            "a Unit",
+            "an UpgradePlan",
+            "an AWSMachine",
+            "a VMService",
+            "an S3Bucket",
+            "a Hold",
+            "an HTTPRoute",
+        ] {
+            let kind = expected.split(' ').nth(1).unwrap();
+            assert_eq!(with(kind), expected);
+        }
+        assert_eq!(article(""), "a");
+    }
 
     #[test]
     fn a_module_is_a_unique_rust_identifier() {

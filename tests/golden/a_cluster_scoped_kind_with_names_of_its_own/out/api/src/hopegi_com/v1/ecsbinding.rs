@@ -2,7 +2,7 @@
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1 as meta;
 
-/// The desired state of a `EcsBinding`.
+/// The desired state of an `EcsBinding`.
 #[derive(
     kube::CustomResource,
     kube::KubeSchema,
@@ -23,7 +23,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1 as meta;
     status = "EcsBindingStatus",
     derive = "Default",
     derive = "PartialEq",
-    doc = "A `EcsBinding`.",
+    doc = "An `EcsBinding`.",
     printcolumn(
         name = "Ready",
         type_ = "string",
@@ -43,7 +43,7 @@ pub struct EcsBindingSpec {
     pub message: Option<String>,
 }
 
-/// The observed state of a `EcsBinding`.
+/// The observed state of an `EcsBinding`.
 #[derive(
     kube::KubeSchema, Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize,
 )]

@@ -2,7 +2,7 @@
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1 as meta;
 
-/// The desired state of a `At`.
+/// The desired state of an `At`.
 #[derive(
     kube::CustomResource,
     kube::KubeSchema,
@@ -23,7 +23,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1 as meta;
     status = "AtStatus",
     derive = "Default",
     derive = "PartialEq",
-    doc = "A `At`.",
+    doc = "An `At`.",
     printcolumn(
         name = "Ready",
         type_ = "string",
@@ -43,7 +43,7 @@ pub struct AtSpec {
     pub message: Option<String>,
 }
 
-/// The observed state of a `At`.
+/// The observed state of an `At`.
 #[derive(
     kube::KubeSchema, Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize,
 )]

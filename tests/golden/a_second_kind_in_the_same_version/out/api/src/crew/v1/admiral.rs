@@ -2,7 +2,7 @@
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1 as meta;
 
-/// The desired state of a `Admiral`.
+/// The desired state of an `Admiral`.
 #[derive(
     kube::CustomResource,
     kube::KubeSchema,
@@ -23,7 +23,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1 as meta;
     status = "AdmiralStatus",
     derive = "Default",
     derive = "PartialEq",
-    doc = "A `Admiral`.",
+    doc = "An `Admiral`.",
     printcolumn(
         name = "Ready",
         type_ = "string",
@@ -43,7 +43,7 @@ pub struct AdmiralSpec {
     pub message: Option<String>,
 }
 
-/// The observed state of a `Admiral`.
+/// The observed state of an `Admiral`.
 #[derive(
     kube::KubeSchema, Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize,
 )]
