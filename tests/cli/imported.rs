@@ -124,6 +124,23 @@ fn external_types_are_in_a_crate_without_a_crd_and_controllers_use_them() {
 }
 
 #[test]
+fn external_types_without_a_controller_can_be_used_by_the_operator() {
+    let (folder, _) = imported("--external --controller=false", "");
+    let manifest = || fs::read_to_string(folder.path().join("Cargo.toml")).unwrap();
+    let line = "external = { path = \"external\", package = \"ships-external\" }\n";
+    assert_eq!(manifest().matches(line).count(), 1, "{}", manifest());
+    // A controller for it that comes later, and goes.
+    let controller = "create api --from-crd crd.yaml --external --controller";
+    written(folder.path(), controller);
+    assert_eq!(manifest().matches(line).count(), 1, "{}", manifest());
+    written(
+        folder.path(),
+        "delete controller --controller-name ship --yes",
+    );
+    assert!(manifest().contains(line));
+}
+
+#[test]
 fn external_types_go_into_the_crate_that_the_flag_names() {
     let (folder, _) = imported(
         "--external --external-crate ./crates/sea-kinds --controller",

@@ -143,8 +143,10 @@ impl<'a> Import<'a> {
             ));
             if self.with_controller {
                 next = edit(&self.controller(target, &mut intent)?);
-                text += &added.as_ref().map(crate_notes).unwrap_or_default();
+            } else if let Some(added) = &added {
+                text.extend(self.depend(&added.line, &mut intent));
             }
+            text += &added.as_ref().map(crate_notes).unwrap_or_default();
         }
         text.extend(said(&notes(self.definition, &self.types)));
         Ok((intent, text, next))

@@ -85,6 +85,20 @@ impl Import<'_> {
         None
     }
 
+    /// Makes the operator depend on the crate, whose kinds other controllers may read; or says what to do, as [`Self::join`].
+    pub fn depend(&self, line: &str, intent: &mut Intent) -> Option<String> {
+        const MARKER: &str = "# +kbr:scaffold:dependencies";
+        let text = contents::text(self.root, "Cargo.toml").unwrap_or_default();
+        if !text.lines().any(|it| it == MARKER) {
+            return Some(format!(
+                "note: add `{line}` to the `dependencies` in `Cargo.toml`"
+            ));
+        }
+        let (from, to) = (MARKER.to_owned(), format!("{line}\n{MARKER}"));
+        intent.outside("Cargo.toml", Outside::Replace(from, to));
+        None
+    }
+
     /// The kind as controllers and webhooks select it, with the line that the manifest lacks.
     ///
     /// # Errors
