@@ -87,6 +87,16 @@ fn a_newer_crd_is_merged_into_types_that_the_user_edited() {
 }
 
 #[test]
+fn the_last_kind_of_a_group_can_be_deleted_and_its_types_stay() {
+    let (folder, file) = imported("--controller=false", "api/src/crew/v1/ship.rs");
+    let delete = "delete api --group crew --version v1 --kind Ship --yes";
+    written(folder.path(), delete);
+    assert!(file.exists());
+    let library = fs::read_to_string(folder.path().join("api/src/lib.rs")).unwrap();
+    assert!(!library.contains("crew"), "{library}");
+}
+
+#[test]
 fn types_without_the_crd_that_they_come_from_are_not_merged() {
     let (folder, _) = imported("--controller=false", "");
     fs::remove_file(

@@ -54,6 +54,11 @@ impl Gone {
             return Vec::new();
         };
         let mut file = File::new(path, &code);
+        // What stays in the folder of a removed module, such as the types of an imported kind, is in no crate.
+        let is_around = |gone: &String| file.module.starts_with(&format!("{gone}::"));
+        if self.modules.iter().any(is_around) {
+            return Vec::new();
+        }
         let gone = || self.modules.iter().chain(&self.items);
         let is_near =
             |glob: &String| gone().any(|gone| gone.starts_with(glob) || glob.starts_with(gone));
