@@ -2,6 +2,7 @@
 
 mod components;
 mod kubebuilder;
+mod names;
 mod parts;
 mod peer;
 mod random;

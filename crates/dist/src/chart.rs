@@ -72,9 +72,8 @@ pub fn generate(
     let mut rendered = rendered(&scratch, &switches, kubectl)?;
     let name = project.head.name.as_str();
     let namespace = namespace(&rendered[&switches.components(switches.default)])?;
-    let domain = &project.head.domain;
     let objects = || rendered.values().flatten();
-    let names = Names::new(name, &namespace, domain, objects());
+    let names = Names::new(&project.head, &namespace, objects());
     let mut marks = Marks::new(names, Ports::new(objects()));
     for objects in rendered.values_mut() {
         // `helm install --create-namespace` creates it: a release is in a namespace before it has objects.

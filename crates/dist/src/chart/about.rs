@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::names::Names;
 use super::values::Row;
 
 /// What the metadata of a chart says.
@@ -66,13 +67,18 @@ pub fn crd_values() -> Vec<Row> {
 }
 
 /// `templates/_helpers.tpl`.
-pub fn helpers(name: &str) -> String {
-    HELPERS.replace("NAME", name)
+pub fn helpers(names: &Names) -> String {
+    let base = match names.base() {
+        base if base == names.chart() => ".Chart.Name".to_owned(),
+        base => format!("\"{base}\""),
+    };
+    let helpers = HELPERS.replace("BASE", &base);
+    helpers.replace("NAME", names.chart()) + &names.helpers()
 }
 
 const HELPERS: &str = r#"{{/* What the names of all objects begin with. */}}
 {{- define "NAME.fullname" -}}
-{{- .Values.fullnameOverride | default .Values.nameOverride | default .Chart.Name -}}
+{{- .Values.fullnameOverride | default .Values.nameOverride | default BASE -}}
 {{- end -}}
 
 {{/* The image of the operator. A tag that is a digest is joined with `@`, and a repository with a digest is complete. */}}
@@ -100,11 +106,18 @@ const HELPERS: &str = r#"{{/* What the names of all objects begin with. */}}
 "#;
 
 /// `templates/NOTES.txt`.
-pub fn notes(name: &str, kinds: &[String]) -> String {
+pub fn notes(names: &Names, kinds: &[String]) -> String {
+    let (name, label) = (names.chart(), names.label_helper());
+    let runs = format!(
+        "{name} {{{{ .Chart.AppVersion }}}} runs in the namespace {{{{ .Release.Namespace }}}}:\n\n    \
+         kubectl --namespace {{{{ .Release.Namespace }}}} get pods --selector app.kubernetes.io/name={{{{ include \"{name}.{label}\" . }}}}\n"
+    );
+    if kinds.is_empty() {
+        return runs;
+    }
     let kinds = kinds.join(", ");
     format!(
-        "{name} {{{{ .Chart.AppVersion }}}} runs in the namespace {{{{ .Release.Namespace }}}}:\n\n    \
-         kubectl --namespace {{{{ .Release.Namespace }}}} get pods --selector app.kubernetes.io/name={{{{ include \"{name}.fullname\" . }}}}\n\n\
+        "{runs}\n\
          Before `helm uninstall`, delete the objects that this operator manages: {kinds}.\n\
          An object with a finalizer of this operator cannot be deleted once the operator is gone.\n\
          {{{{- if .Values.crd.keep }}}}\nThe CRDs and all of their objects stay: `crd.keep` is true.\n\
@@ -117,9 +130,10 @@ pub const IGNORED: &str =
     "# Files that Helm does not package.\n.git/\n.DS_Store\n*.swp\n*.bak\n*.tgz\n";
 
 /// `README.md`.
-pub fn readme(name: &str, table: &str) -> String {
+pub fn readme(names: &Names, table: &str) -> String {
+    let (name, namespace) = (names.chart(), names.namespace());
     format!(
-        "# {name}\n\n    helm install {name} . --namespace {name}-system --create-namespace\n\n\
+        "# {name}\n\n    helm install {name} . --namespace {namespace} --create-namespace\n\n\
          If `make deploy` installed the operator before, add `--take-ownership`: all names are the same.\n\n\
          Before `helm uninstall`, delete the objects that the operator manages.\n\
          An object with a finalizer of the operator cannot be deleted once the operator is gone.\n\n\

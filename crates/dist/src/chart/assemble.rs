@@ -152,7 +152,7 @@ impl Chart<'_> {
     }
 
     fn rows_of_release(&self) -> Vec<Row> {
-        let name = self.about.name;
+        let name = self.marks.names.base();
         let label = json!({ "type": "string", "pattern": "^([a-z]([-a-z0-9]*[a-z0-9])?)?$", "maxLength": 30 });
         let about = format!("What the names of all objects begin with, instead of `{name}`");
         vec![
@@ -186,6 +186,7 @@ impl Chart<'_> {
 
     /// What is not an object.
     fn others(&self, rows: &[Row], crds: &[String]) -> anyhow::Result<Vec<Body>> {
+        let names = &self.marks.names;
         let name = self.about.name;
         let schema = serde_json::to_string_pretty(&values::schema(rows, name))? + "\n";
         let chart = yaml::render(&[about::chart(&self.about, !crds.is_empty())])?;
@@ -198,9 +199,9 @@ impl Chart<'_> {
             Self::file("values.yaml", &values::text(rows, &self.own.comments)?),
             Self::file(".helmignore", about::IGNORED),
             file("values.schema.json", schema),
-            file("templates/_helpers.tpl", about::helpers(name)),
-            file("templates/NOTES.txt", about::notes(name, crds)),
-            file("README.md", about::readme(name, &values::table(rows))),
+            file("templates/_helpers.tpl", about::helpers(names)),
+            file("templates/NOTES.txt", about::notes(names, crds)),
+            file("README.md", about::readme(names, &values::table(rows))),
         ])
     }
 }

@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
+use kbr_scaffold::project::Head;
+
 use super::merge::Choice;
 use super::tokens::{ALONE, FULL_NAME, SELF_MANAGED, conditional, each_container};
 
@@ -27,27 +29,46 @@ pub const IMAGE: &str = "kbrImageKbr";
 /// The value of an annotation that only some charts have.
 pub const KEEP: &str = "kbrKeepKbr";
 
+/// Names that do not begin with that of the project, or with its prefix, unless the release has another name than it: the mark, the
+/// helper of the template, and what such a name is of a renamed release behind its full name.
+const OWN: [(&str, &str, &str); 3] = [
+    ("kbrDeploymentKbr", "deployment", "-controller-manager"),
+    (
+        "kbrServiceAccountKbr",
+        "serviceAccount",
+        "-controller-manager",
+    ),
+    ("kbrProjectKbr", "project", ""),
+];
+const DEPLOYMENT: &str = OWN[0].0;
+const SERVICE_ACCOUNT: &str = OWN[1].0;
+const PROJECT: &str = OWN[2].0;
+
 /// What a release names by itself.
 #[derive(Clone, Debug)]
 pub struct Names {
     chart: String,
+    /// What all names begin with, without the hyphen: the name of the chart, unless PROJECT says otherwise.
+    base: String,
     namespace: String,
     domain: String,
+    /// The names of [`OWN`], or none for one that begins with the base.
+    own: [Option<String>; 3],
     /// Names that begin with that of the project, a hyphen, and the rest.
     prefixed: BTreeSet<String>,
 }
 
 impl Names {
-    /// The names in `objects` of the project `chart` that runs in `namespace`: those of objects, and those that permissions, volumes and
-    /// labels of kbr refer to. Other text that begins with the project's name, such as an image, is none of them.
+    /// The names in `objects` of a project that runs in `namespace`: those of objects, and those that permissions, volumes and labels of
+    /// kbr refer to. Other text that begins with the same prefix, such as an image, is none of them.
     pub fn new<'a>(
-        chart: &str,
+        project: &Head,
         namespace: &str,
-        domain: &str,
         objects: impl Iterator<Item = &'a Value>,
     ) -> Self {
         let mut prefixed = BTreeSet::new();
-        let prefix = format!("{chart}-");
+        let names = project.names();
+        let prefix = format!("{}-", names.prefix);
         for object in objects {
             collect(object, &mut |key, text| {
                 let names = matches!(
@@ -62,10 +83,17 @@ impl Names {
                 }
             });
         }
+        let own = |name: String| Some(name).filter(|it| !it.starts_with(&prefix));
         Self {
-            chart: chart.to_owned(),
+            own: [
+                own(names.deployment),
+                own(names.service_account),
+                Some(project.name.clone()).filter(|it| *it != names.prefix),
+            ],
+            chart: project.name.clone(),
+            base: names.prefix,
             namespace: namespace.to_owned(),
-            domain: domain.to_owned(),
+            domain: project.domain.clone(),
             prefixed,
         }
     }
@@ -73,6 +101,44 @@ impl Names {
     /// The name of the chart, which is that of the project.
     pub fn chart(&self) -> &str {
         &self.chart
+    }
+
+    /// What all names begin with, unless the release has a name of its own.
+    pub fn base(&self) -> &str {
+        &self.base
+    }
+
+    /// The namespace that the operator runs in, in the project.
+    pub fn namespace(&self) -> &str {
+        &self.namespace
+    }
+
+    /// The name of the helper for the label of Pods.
+    pub fn label_helper(&self) -> &'static str {
+        if self.project() == PROJECT {
+            "project"
+        } else {
+            "fullname"
+        }
+    }
+
+    /// Helpers for the names that do not begin with the full name.
+    pub fn helpers(&self) -> String {
+        let (chart, base) = (&self.chart, &self.base);
+        let own = OWN.iter().zip(&self.own);
+        let helper = |((_, helper, end), own): (&(_, &str, &str), &Option<String>)| {
+            let own = own.as_ref()?;
+            Some(format!(
+                r#"
+{{{{/* `{own}`, unless the release has a name of its own. */}}}}
+{{{{- define "{chart}.{helper}" -}}}}
+{{{{- $name := include "{chart}.fullname" . -}}}}
+{{{{- if eq $name "{base}" }}}}{own}{{{{ else }}}}{{{{ $name }}}}{end}{{{{ end -}}}}
+{{{{- end -}}}}
+"#
+            ))
+        };
+        own.filter_map(helper).collect()
     }
 
     /// Replaces the names in all strings of `value` with text that survives YAML; [`Self::expand`] makes templates of it.
@@ -87,7 +153,7 @@ impl Names {
                             NAMESPACE.clone_into(text);
                         }
                         Value::String(text) if key == LABEL && *text == self.chart => {
-                            FULL_NAME.clone_into(text);
+                            self.project().clone_into(text);
                         }
                         other => self.mark(other),
                     }
@@ -98,8 +164,48 @@ impl Names {
         }
     }
 
+    /// What stands for the name of the project.
+    fn project(&self) -> &'static str {
+        if self.own[2].is_some() {
+            PROJECT
+        } else {
+            FULL_NAME
+        }
+    }
+
+    /// The names of the Deployment and the ServiceAccount, where they are not ones with the prefix.
+    fn mark_own(&self, object: &mut Value) {
+        let [deployment, account, _] = &self.own;
+        let mark = |name: Option<&mut Value>, own: &Option<String>, mark: &str| {
+            if let (Some(Value::String(name)), Some(own)) = (name, own)
+                && *name == literal(own)
+            {
+                mark.clone_into(name);
+            }
+        };
+        let kind = object["kind"].as_str().unwrap_or_default().to_owned();
+        match kind.as_str() {
+            "Deployment" => {
+                mark(object.pointer_mut("/metadata/name"), deployment, DEPLOYMENT);
+                let path = "/spec/template/spec/serviceAccountName";
+                mark(object.pointer_mut(path), account, SERVICE_ACCOUNT);
+            }
+            "ServiceAccount" => {
+                let name = object.pointer_mut("/metadata/name");
+                mark(name, account, SERVICE_ACCOUNT);
+            }
+            _ => {
+                let subjects = object.get_mut("subjects").and_then(Value::as_array_mut);
+                for subject in subjects.into_iter().flatten() {
+                    mark(subject.get_mut("name"), account, SERVICE_ACCOUNT);
+                }
+            }
+        }
+    }
+
     /// What else of an object names the release: its Lease, and the flags by which the operator knows its own names.
     pub fn mark_identity(&self, object: &mut Value) {
+        self.mark_own(object);
         let id = format!("{}.", self.chart);
         let name = object["metadata"]["name"].as_str().unwrap_or_default();
         let elects = name.ends_with("-leader-election-role");
@@ -111,7 +217,9 @@ impl Names {
             let names = rule.get_mut("resourceNames").and_then(Value::as_array_mut);
             for name in names.into_iter().flatten() {
                 let Some(lease) = name.as_str() else { continue };
-                if let Some(domain) = lease.strip_prefix(&id) {
+                if let Some(domain) = lease.strip_prefix(&id)
+                    && self.base == self.chart
+                {
                     *name = json!(format!("{FULL_NAME}.{domain}"));
                 } else if elects && lease.bytes().all(is_name) {
                     let renamed = format!("{LEASE_IF_RENAMED}.{}", self.domain);
@@ -154,7 +262,7 @@ impl Names {
                 marked.push_str(NAMESPACE);
             } else if self.prefixed.contains(word) {
                 marked.push_str(FULL_NAME);
-                marked.push_str(&word[self.chart.len()..]);
+                marked.push_str(&word[self.base.len()..]);
             } else {
                 marked.push_str(&literal(word));
             }
@@ -174,8 +282,19 @@ impl Names {
         let full_name = format!("{{{{ include \"{}.fullname\" . }}}}", self.chart);
         let quoted = full_name.replace(" }}", " | quote }}");
         let image = format!("{{{{ include \"{}.image\" . | quote }}}}", self.chart);
-        let renamed = format!("ne (include \"{0}.fullname\" .) \"{0}\"", self.chart);
-        conditional(text, IF_RENAMED, &renamed, &full_name)
+        let renamed = format!(
+            "ne (include \"{}.fullname\" .) \"{}\"",
+            self.chart, self.base
+        );
+        let mut text = text.to_owned();
+        for (mark, helper, _) in OWN {
+            let action = format!("{{{{ include \"{}.{helper}\" . }}}}", self.chart);
+            let quoted = action.replace(" }}", " | quote }}");
+            text = text
+                .replace(&format!("{mark}{ALONE}"), &quoted)
+                .replace(mark, &action);
+        }
+        conditional(&text, IF_RENAMED, &renamed, &full_name)
             .replace(BRACES, "{{ \"{{\" }}")
             .replace(
                 &format!("{NAMESPACE}{ALONE}"),
@@ -197,18 +316,24 @@ impl Names {
 
     /// Whether a string is a mark and nothing else.
     pub fn is_mark(text: &str) -> bool {
-        [NAMESPACE, FULL_NAME, IMAGE].contains(&text)
+        let others = [DEPLOYMENT, SERVICE_ACCOUNT, PROJECT];
+        [NAMESPACE, FULL_NAME, IMAGE].contains(&text) || others.contains(&text)
     }
 
     /// Whether there is a name of the release in a part of `choice`.
     pub fn prefixes(choice: &Choice) -> bool {
-        format!("{choice:?}").contains(FULL_NAME)
+        let text = format!("{choice:?}");
+        text.contains(FULL_NAME) || text.contains(PROJECT)
     }
 
     /// The name of an object as it is in the project, after [`Self::mark`].
     pub fn plain(&self, marked: &str) -> String {
-        marked
-            .replace(FULL_NAME, &self.chart)
+        let mut plain = marked.to_owned();
+        for ((mark, ..), own) in OWN.iter().zip(&self.own) {
+            plain = plain.replace(mark, own.as_deref().unwrap_or_default());
+        }
+        plain
+            .replace(FULL_NAME, &self.base)
             .replace(NAMESPACE, &self.namespace)
             .replace(BRACES, "{{")
             .replace(BRACE, "{")
@@ -231,7 +356,7 @@ impl Names {
     /// The name of an object without that of the project: `webhook` for `cronjob-webhook`.
     pub fn suffix<'a>(&self, name: &'a str) -> &'a str {
         let suffix = name
-            .strip_prefix(&self.chart)
+            .strip_prefix(&self.base)
             .and_then(|it| it.strip_prefix('-'));
         suffix.unwrap_or(name)
     }
@@ -271,11 +396,18 @@ fn collect(value: &Value, found: &mut dyn FnMut(&str, &str)) {
 mod tests {
     use super::*;
 
+    fn shop() -> Head {
+        Head {
+            name: "shop".to_owned(),
+            domain: "example.com".to_owned(),
+            ..Head::default()
+        }
+    }
+
     fn check(text: &str, expected: &str) {
         let names = Names::new(
-            "shop",
+            &shop(),
             "shop-system",
-            "example.com",
             [
                 json!({ "metadata": { "name": "shop-webhook", "namespace": "shop-system" } }),
                 json!({ "spec": { "image": "shop-image", "containers": [{ "name": "shop" }] } }),
@@ -312,7 +444,7 @@ mod tests {
 
     #[test]
     fn the_namespace_is_replaced_where_it_is_one() {
-        let names = Names::new("shop", "monitoring", "example.com", [].iter());
+        let names = Names::new(&shop(), "monitoring", [].iter());
         let mut object = json!({ "metadata": { "namespace": "monitoring" }, "text": "monitoring", "list": ["monitoring"] });
         names.mark(&mut object);
         let expected = json!({ "metadata": { "namespace": NAMESPACE }, "text": "monitoring", "list": ["monitoring"] });
@@ -321,7 +453,7 @@ mod tests {
 
     #[test]
     fn an_imported_lease_keeps_its_name_unless_the_release_has_another() {
-        let names = Names::new("shop", "shop-system", "example.com", [].iter());
+        let names = Names::new(&shop(), "shop-system", [].iter());
         let lease = |role: &str, lease: &str| {
             let leases = json!({ "resources": ["leases"], "resourceNames": [lease] });
             let mut role = json!({ "metadata": { "name": role }, "rules": [leases] });
@@ -337,6 +469,37 @@ mod tests {
         let own = "{{ include \"shop.fullname\" . }}.example.com";
         assert_eq!(lease(role, "shop.example.com"), own);
         assert_eq!(lease("shop-manager-role", "stock"), "stock");
+    }
+
+    #[test]
+    fn names_of_the_table_stay_unless_the_release_has_another() {
+        let mut shop = shop();
+        shop.names.prefix = Some("sea".to_owned());
+        shop.names.deployment = Some("kraken".to_owned());
+        let mut object = json!({
+            "kind": "Deployment",
+            "metadata": { "name": "kraken", "labels": { LABEL: "shop" } },
+            "spec": { "template": { "spec": { "serviceAccountName": "sea-account", "containers": [{ "name": "kraken" }] } } },
+        });
+        let before = object.clone();
+        let names = Names::new(&shop, "deep", [object.clone()].iter());
+        names.mark(&mut object);
+        names.mark_identity(&mut object);
+        assert_eq!(names.plain_value(object.clone()), before);
+        let text = names.expand(&object.to_string());
+        for part in [
+            r#""name":"{{ include "shop.deployment" . }}""#,
+            r#"/name":"{{ include "shop.project" . }}""#,
+            r#""serviceAccountName":"{{ include "shop.fullname" . }}-account""#,
+            r#"[{"name":"kraken"}]"#,
+        ] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        let helpers = names.helpers();
+        let deployment =
+            r#"{{- if eq $name "sea" }}kraken{{ else }}{{ $name }}-controller-manager{{ end -}}"#;
+        assert!(helpers.contains(deployment), "{helpers}");
+        assert_eq!(names.suffix("sea-webhook"), "webhook");
     }
 
     #[test]
@@ -361,7 +524,7 @@ mod tests {
 
     #[test]
     fn keys_are_text_too() {
-        let names = Names::new("shop", "shop-system", "example.com", [].iter());
+        let names = Names::new(&shop(), "shop-system", [].iter());
         let before = json!({ "{{ fail \"x\" }}": 1, "kbrEndKbr": { "a": "{{" } });
         let mut marked = before.clone();
         names.mark(&mut marked);

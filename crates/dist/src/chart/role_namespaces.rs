@@ -90,7 +90,11 @@ mod tests {
 
     #[test]
     fn roles_in_other_namespaces_have_values() {
-        let names = Names::new("shop", "shop-system", "example.com", [].iter());
+        let shop = kbr_scaffold::project::Head {
+            name: "shop".to_owned(),
+            ..Default::default()
+        };
+        let names = Names::new(&shop, "shop-system", [].iter());
         let mut all = RoleNamespaces::default();
         let mut mark = |mut object: Value| {
             all.mark(&mut object, &names);

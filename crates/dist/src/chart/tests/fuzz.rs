@@ -46,7 +46,12 @@ fn is_name(path: &str) -> bool {
 }
 
 fn files(objects: Vec<Value>) -> anyhow::Result<Vec<Body>> {
-    let names = Names::new("tides", "tides-system", "example.com", objects.iter());
+    let tides = kbr_scaffold::project::Head {
+        name: "tides".to_owned(),
+        domain: "example.com".to_owned(),
+        ..Default::default()
+    };
+    let names = Names::new(&tides, "tides-system", objects.iter());
     let mut marks = Marks::new(names, Ports::new(objects.iter()));
     let mut objects = objects;
     for object in &mut objects {
