@@ -25,14 +25,15 @@ pub fn lease(project: &Successor<'_>, get: Get<'_>) -> anyhow::Result<Line> {
             None => Line::good(format!("the Lease `{wanted}` is free")),
         });
     }
-    let pods = format!("{}-controller-manager", project.name);
+    let pods = project.of_kind("Deployment").next().map(name);
+    let is_ours = |holder: &str| pods.is_some_and(|pods| holder.starts_with(pods));
     let mut others = leases.iter().filter_map(|it| Some((name(it), holder(it)?)));
-    Ok(match others.find(|(_, holder)| holder.starts_with(&pods)) {
+    Ok(match others.find(|(_, holder)| is_ours(holder)) {
         Some((other, holder)) => Line::wrong(
             format!(
                 "`{holder}` leads by the Lease `{other}`, and this project by `{wanted}`: both would lead"
             ),
-            "set that name in `src/main.rs` (`options.leader_election_id`) and in `config/rbac/leader_election_role.yaml`",
+            "import the project again with `--leader-election-id`, or set that name in `src/main.rs`, in `config/rbac/leader_election_role.yaml` and as `lease` of `[names]` in PROJECT",
         ),
         None => Line::note(
             format!("`{namespace}` has no Lease `{wanted}`"),

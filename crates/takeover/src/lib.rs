@@ -68,8 +68,8 @@ impl fmt::Display for Line {
 /// The project that takes over.
 #[derive(Clone, Debug)]
 pub struct Successor<'a> {
-    /// The name of the project.
-    pub name: &'a str,
+    /// The name of the role that its `+kbr:rbac` comments become.
+    pub role: &'a str,
     /// The prefix of its field managers, and its Lease unless the role names another.
     pub id: &'a str,
     /// The namespace that it runs in.

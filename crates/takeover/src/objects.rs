@@ -109,11 +109,10 @@ fn owner(project: &Successor<'_>, resource: &str, manager: &str, count: usize) -
 
 /// The kinds that the operator may patch, as `kubectl get` names them.
 fn children(project: &Successor<'_>) -> BTreeSet<String> {
-    let role = format!("{}-manager-role", project.name);
     let roles = ["ClusterRole", "Role"].into_iter();
     let roles = roles.flat_map(|kind| project.of_kind(kind));
     let allowed = roles
-        .filter(|it| name(it) == role)
+        .filter(|it| name(it) == project.role)
         .flat_map(|role| list(&role["rules"]));
     let mut found = BTreeSet::new();
     for rule in allowed.filter(|rule| list(&rule["verbs"]).any(|it| it == "patch" || it == "*")) {

@@ -54,7 +54,7 @@ fn report(cluster: &[(&str, Value)], predecessors: &[&str]) -> String {
     let predecessors: Vec<_> = predecessors.iter().map(|it| (*it).to_owned()).collect();
     let rendered = rendered();
     let project = Successor {
-        name: "captains",
+        role: "captains-manager-role",
         id: "captains.example.com",
         namespace: "captains-system",
         rendered: &rendered,

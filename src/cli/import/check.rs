@@ -25,7 +25,7 @@ pub fn run() -> anyhow::Result<()> {
     let identity = Identity::of(&rendered)?;
     let lines = takeover::check(
         &Successor {
-            name: &project.head.name,
+            role: &format!("{}-manager-role", project.head.names().prefix),
             id: &project.head.manager_id(),
             namespace: &identity.namespace,
             rendered: &rendered,
