@@ -49,7 +49,11 @@ fn generate(input: &Input, findings: &mut Findings) -> anyhow::Result<Vec<Body>>
         }
         warnings.extend(unmanaged);
     }
-    warnings.extend(own_namespace::forgeable(&names, &webhooks));
+    warnings.extend(own_namespace::forgeable(
+        &project.head.name,
+        &names,
+        &webhooks,
+    ));
     warnings.extend(own_namespace::moved(root, &names, &configurations)?);
     check_conversions(kinds, &sources.files, project, crds, problems);
     // `config/webhook/kustomization.yaml` may still list the file when the last webhook is gone, so an empty one is kept.

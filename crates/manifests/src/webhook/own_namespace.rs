@@ -12,9 +12,8 @@ use kbr_scaffold::resource::webhook::NAMESPACE_NAME;
 const FILES: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
 
 /// A warning for each webhook that skips namespaces by a label which anyone may set who may label a namespace.
-pub fn forgeable(names: &Names, webhooks: &[Entry]) -> Vec<Problem> {
+pub fn forgeable(project: &str, names: &Names, webhooks: &[Entry]) -> Vec<Problem> {
     const LABEL: &str = "app.kubernetes.io/name";
-    let project = names.namespace.strip_suffix("-system");
     let forgeable = |webhook: &Entry| {
         let text = format!(
             "a tenant can set `{LABEL}` on a namespace to make the webhook skip its objects"
@@ -23,8 +22,8 @@ pub fn forgeable(names: &Names, webhooks: &[Entry]) -> Vec<Problem> {
             "select by a label that only the API server sets: {{\"key\":\"{NAMESPACE_NAME}\",\"operator\":\"NotIn\",\"values\":[\"{}\"]}}",
             names.namespace
         );
-        let skips = project.is_some_and(|name| excludes(&webhook.object, LABEL, name));
-        skips.then(|| Problem::new(text).at(&webhook.at).help(help))
+        excludes(&webhook.object, LABEL, project)
+            .then(|| Problem::new(text).at(&webhook.at).help(help))
     };
     webhooks.iter().filter_map(forgeable).collect()
 }
@@ -177,7 +176,7 @@ mod tests {
             object: webhook(key, value),
         };
         let label = "app.kubernetes.io/name";
-        let found = forgeable(&names(), &[entry(label, "captains")]);
+        let found = forgeable("captains", &names(), &[entry(label, "captains")]);
         let found: Vec<_> = found.iter().map(ToString::to_string).collect();
         assert_eq!(
             found,
@@ -190,6 +189,6 @@ mod tests {
             entry(label, "another"),
             entry(NAMESPACE_NAME, "captains-system"),
         ];
-        assert_eq!(forgeable(&names(), &others), []);
+        assert_eq!(forgeable("captains", &names(), &others), []);
     }
 }

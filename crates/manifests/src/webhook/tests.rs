@@ -84,12 +84,17 @@ fn without_markers_there_is_no_configuration() {
 }
 
 #[test]
-fn names_contain_the_project() {
-    let project = kbr_scaffold::project::parse(
-        "layout = \"v1\"\nkbr = \"0.3.0\"\nname = \"captains\"\ndomain = \"example.com\"\n",
-    )
-    .unwrap();
-    let names = Names::of(&project);
+fn names_contain_the_project_or_the_prefix_in_its_table() {
+    let head = "layout = \"v1\"\nkbr = \"0.3.0\"\nname = \"captains\"\ndomain = \"example.com\"\n";
+    let names =
+        |table: &str| Names::of(&kbr_scaffold::project::parse(&format!("{head}{table}")).unwrap());
+    let others = names("[names]\nprefix = \"sea\"\nnamespace = \"deep\"\n");
+    assert_eq!(others.mutating, "sea-mutating-webhook-configuration");
+    assert_eq!(
+        (&*others.service, &*others.namespace),
+        ("sea-webhook", "deep")
+    );
+    let names = names("");
     assert_eq!(names.mutating, "captains-mutating-webhook-configuration");
     assert_eq!(
         names.validating,
