@@ -28,7 +28,7 @@ use kbr_scaffold::existing::{self, Named, Wanted};
 use kbr_scaffold::golang::{self, Found, GoResource, carried};
 use kbr_scaffold::imported::{self, Definition, Shared, SharedFile, Types};
 use kbr_scaffold::library::Origin;
-use kbr_scaffold::project::{Given, Head, KBR, Project, Table, is_name, name};
+use kbr_scaffold::project::{Given, Head, KBR, Project, Table, is_built_in, is_name, name};
 use kbr_scaffold::resource::target::Target;
 use kbr_scaffold::resource::{Resource, names};
 use kbr_scaffold::scaffold::LAYOUT;
@@ -170,13 +170,19 @@ fn head(args: &Args, found: &Found) -> Head {
 
 /// The names that the operator in Go has in the cluster, and that the new one keeps.
 fn names(found: &Found) -> Given {
-    let deployed = found.manager.deployed.as_ref();
-    let kept = |name: &String| is_name(name).then(|| name.clone());
-    let prefix = |name: &String| kept(&name.strip_suffix("-controller-manager")?.to_owned());
+    let (manager, project) = (&found.manager, &found.project.project_name);
+    let kept = |name: &str| is_name(name).then(|| name.to_owned());
+    let (name, namespace) = manager.deployed.clone().unzip();
+    let of_manager = |name: &String| kept(name.strip_suffix("-controller-manager")?);
+    // An operator without a prefix, or with names that are not known, has that of its project.
+    let of_objects = || kept(manager.prefix.as_ref()?.strip_suffix('-')?);
+    let prefix = name.as_ref().and_then(of_manager).or_else(of_objects);
+    let namespace = namespace.unwrap_or_else(|| format!("{project}-system"));
     Given {
-        prefix: deployed.and_then(|(name, _)| prefix(name)),
-        namespace: deployed.and_then(|(_, namespace)| kept(namespace)),
-        deployment: deployed.and_then(|(name, _)| kept(name)),
+        prefix: prefix.or_else(|| kept(project)),
+        namespace: kept(&namespace).filter(|it| !is_built_in(it)),
+        deployment: name.and_then(|it| kept(&it)),
+        service_account: manager.account.as_ref().and_then(|it| kept(it)),
         lease: found.lease.clone(),
     }
 }

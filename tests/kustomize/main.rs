@@ -15,7 +15,8 @@ use serde_json::Value;
 use components::{check_components, check_webhooks};
 use consistent::{check, named, text};
 use project::{
-    DEFAULT, create_api, create_conversion, create_webhooks, enable, init, render, write,
+    DEFAULT, create_api, create_conversion, create_webhooks, enable, init, init_with_names, render,
+    write,
 };
 
 const COMPONENTS: [&str; 4] = [
@@ -70,6 +71,35 @@ fn both_certificate_components_render_with_every_other_component() {
                 check_webhooks(&objects, certificate, "captains-system");
             }
         }
+    }
+}
+
+#[test]
+fn names_of_its_own_are_those_of_all_objects() {
+    let project = create_webhooks(create_api(init_with_names()));
+    let path = "config/webhook/manifests.yaml";
+    let text = fs::read_to_string(project.path().join(path)).unwrap();
+    let text = text.replace("captains-system", "deep");
+    write(&project, path, &text.replace("captains-", "sea-"));
+    let default = fs::read_to_string(project.path().join(DEFAULT)).unwrap();
+    let self_signed = "  - ../webhook-self-signed\n";
+    let default = default.replace(self_signed, "");
+    for certificate in ["webhook-self-signed", "webhook-certmanager"] {
+        enable(
+            &project,
+            &default,
+            &[&COMPONENTS[..], &[certificate]].concat(),
+        );
+        let objects = render(&project, "config/default");
+        check(&objects, "deep");
+        for (kind, name) in [("Deployment", "kraken"), ("ServiceAccount", "squid")] {
+            assert!(objects.iter().any(|it| named(it, kind, name)), "{name}");
+        }
+        let patched = objects.iter().find(|it| named(it, "Deployment", "kraken"));
+        assert_eq!(patched.unwrap()["spec"]["replicas"], 2);
+        let text = serde_json::to_string(&objects).unwrap();
+        assert!(!text.contains("captains-"), "{text}");
+        assert!(text.contains("[\"3f.tide.net\"]"), "{text}");
     }
 }
 

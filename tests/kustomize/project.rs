@@ -20,6 +20,17 @@ pub fn init() -> TempDir {
     project
 }
 
+/// As [`init`], for a project whose objects have names of their own.
+pub fn init_with_names() -> TempDir {
+    let project = init();
+    let text = fs::read_to_string(project.path().join("PROJECT")).unwrap();
+    let names = "[names]\nprefix = \"sea\"\nnamespace = \"deep\"\ndeployment = \"kraken\"\nservice_account = \"squid\"\nlease = \"3f.tide.net\"\n";
+    fs::remove_dir_all(project.path()).unwrap();
+    write(&project, "PROJECT", &(text + names));
+    kbr(&project, "init --yes");
+    project
+}
+
 /// Adds a kind, and the CRD that `kbr manifests` would generate.
 pub fn create_api(project: TempDir) -> TempDir {
     let command =

@@ -27,7 +27,7 @@ use kbr_host::diagnostic::Diagnostic;
 use kbr_host::lines::Lines;
 use kbr_host::notation::Version;
 
-pub use deployed::{Given, Names, is_name};
+pub use deployed::{Given, Names, is_built_in, is_name};
 pub use table::Table;
 pub use upgraded::{upgraded, with_library, with_release};
 pub use without::without;
@@ -50,7 +50,7 @@ pub struct Project {
 }
 
 /// The keys about the project itself.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Head {
     /// The layout of the folder: `v1`.
     pub layout: String,
@@ -188,6 +188,7 @@ impl Project {
             prefix: names.prefix,
             namespace: names.namespace,
             deployment: names.deployment,
+            service_account: names.service_account,
             lease: names.lease,
             manager_id: head.manager_id(),
             vendored: head.library.is_vendored(),

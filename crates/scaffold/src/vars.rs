@@ -17,10 +17,12 @@ pub struct Vars {
     /// `captains-operator`: the root package and its binary.
     pub project: String,
     /// `captains-operator`: what the names of objects begin with. The project's name, unless `[names]` of PROJECT has another one, as
-    /// for the next three.
+    /// for the next four.
     pub prefix: String,
-    /// `<prefix>-controller-manager`: the operator's Deployment and `ServiceAccount`.
+    /// `<prefix>-controller-manager`: the operator's Deployment.
     pub deployment: String,
+    /// Its `ServiceAccount`, with the same name.
+    pub service_account: String,
     /// `<project>.<domain>`: the name of the Lease.
     pub lease: String,
     /// A URL for the manifest's `repository`, from `--repo`, or empty.

@@ -223,6 +223,37 @@ fn names_in_the_cluster_stay_those_of_the_operator_in_go() {
 }
 
 #[test]
+fn a_deployment_and_an_account_with_names_of_their_own_keep_them_beside_the_prefix() {
+    let folder = folder();
+    let manager = "config/manager/manager.yaml";
+    let name = "  name: controller-manager\n";
+    change(&folder, manager, name, "  name: kraken\n");
+    let containers = "      containers:\n";
+    let account = format!("      serviceAccountName: squid\n{containers}");
+    change(&folder, manager, containers, &account);
+    write(
+        &folder,
+        DEFAULT,
+        "namespace: kube-system\nnamePrefix: sea-\nresources: [../manager, ../webhook]\n",
+    );
+    let text = printed(&folder, &[]);
+    has(
+        &folder,
+        "PROJECT",
+        &[
+            "[names]\nprefix = \"sea\"\ndeployment = \"sea-kraken\"\nservice_account = \"sea-squid\"\nlease = \"3f7a1c2e.example.com\"\n",
+        ],
+    );
+    // `config` restricts the Pods of its namespace, and undeploy deletes it.
+    contains(
+        &text,
+        &[
+            "the Deployment `sea-kraken` in `kube-system`, and this one is `sea-kraken` in `captains-system`",
+        ],
+    );
+}
+
+#[test]
 fn an_unknown_lease_is_the_first_note() {
     let folder = folder();
     let id = "\t\tLeaderElectionID: \"3f7a1c2e.example.com\",\n";

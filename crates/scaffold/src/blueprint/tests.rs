@@ -152,3 +152,36 @@ fn a_file_whose_lines_only_change_their_order_differs_without_a_table() {
     assert_eq!(found[0].lines, []);
     assert!(removal(&before, &before).unwrap().is_empty());
 }
+
+/// `[names]` without a word of the project's name.
+const NAMES: &str = "\n[names]\nprefix = \"sea\"\nnamespace = \"deep\"\ndeployment = \"kraken\"\nservice_account = \"squid\"\nlease = \"3f.tide.net\"\n\n[[api]]";
+
+#[test]
+fn no_derived_name_is_left_beside_those_of_the_table() {
+    let project = project::parse(&PROJECT.replacen("\n[[api]]", NAMES, 1)).unwrap();
+    let (name, id) = (&project.head.name, project.manager_id());
+    assert_eq!(project.head.names().service_account, "squid");
+    let blueprint = Blueprint::new(&project, &checkout::current()).unwrap();
+    // The package, its programs, the field manager of `make` and the builder of images.
+    let kept = ["api", "crdgen", "make", "builder"].map(|end| format!("{name}-{end}"));
+    let is_word = |it: char| it.is_ascii_alphanumeric() || it == '-';
+    let mut leases = 0;
+    for (path, file) in blueprint.files() {
+        if path == "PROJECT" || path.starts_with("third_party/") {
+            continue;
+        }
+        let text = file.text(path).unwrap();
+        for word in text.split(|it| !is_word(it)) {
+            let is_derived = word.starts_with(&format!("{name}-"));
+            assert!(
+                !is_derived || kept.iter().any(|it| it == word),
+                "{path}: {word}"
+            );
+        }
+        if path.starts_with("config/") {
+            assert!(!text.contains(&id), "{path}");
+        }
+        leases += text.matches("\"3f.tide.net\"").count();
+    }
+    assert_eq!(leases, 2, "in the code and in its role");
+}

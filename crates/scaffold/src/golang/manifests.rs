@@ -25,6 +25,10 @@ pub struct Sample {
 pub struct Manager {
     /// The names of the Deployment and of its namespace, as `config/default` renders them, if both are known.
     pub deployed: Option<(String, String)>,
+    /// What `config/default` puts before the names of objects: `captains-`.
+    pub prefix: Option<String>,
+    /// The `ServiceAccount` that the Deployment runs as, unless it is that of every namespace.
+    pub account: Option<String>,
     /// The immutable labels by which the Deployment selects its Pods.
     pub selector: Vec<(String, String)>,
     /// The name of the program that it runs, if it says so; client-go's field manager.
@@ -110,8 +114,15 @@ pub fn manager(files: &Files, budget: &mut Budget) -> Manager {
     let command = list("command").next().and_then(Value::as_str);
     let program = command.and_then(|path| path.rsplit('/').next());
     let program = program.filter(|name| source::is_field_manager(name));
+    let default = default(files, budget);
+    let text = |key: &str| default[key].as_str().unwrap_or_default();
+    let (prefix, suffix) = (text("namePrefix"), text("nameSuffix"));
+    let renamed = |name: &str| format!("{prefix}{name}{suffix}");
+    let account = spec["template"]["spec"]["serviceAccountName"].as_str();
     Manager {
-        deployed: deployed(files, &deployment["metadata"], budget),
+        deployed: deployed(&default, &deployment["metadata"], renamed),
+        prefix: Some(prefix.to_owned()).filter(|it| !it.is_empty()),
+        account: account.filter(|it| *it != "default").map(renamed),
         program: program.map(str::to_owned),
         selector: labels
             .filter_map(|(key, value)| Some((key.clone(), value.as_str()?.to_owned())))
@@ -129,14 +140,22 @@ pub fn manager(files: &Files, budget: &mut Budget) -> Manager {
     }
 }
 
+/// The kustomization of `config/default`.
+fn default(files: &Files, budget: &mut Budget) -> Value {
+    let text = files.get(&format!("{DEFAULT}/kustomization.yaml"));
+    let documents = text.map(|text| yaml::documents(text, budget));
+    let first = documents.and_then(|all| all.into_iter().next());
+    first.unwrap_or_default()
+}
+
 /// What `config/default` makes of the name and the namespace of a Deployment.
-fn deployed(files: &Files, metadata: &Value, budget: &mut Budget) -> Option<(String, String)> {
-    let text = files.get(&format!("{DEFAULT}/kustomization.yaml"))?;
-    let documents = yaml::documents(text, budget);
-    let default = documents.first()?;
-    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let (prefix, suffix) = (&default["namePrefix"], &default["nameSuffix"]);
-    let name = text(prefix) + metadata["name"].as_str()? + &text(suffix);
+fn deployed(
+    default: &Value,
+    metadata: &Value,
+    renamed: impl Fn(&str) -> String,
+) -> Option<(String, String)> {
+    default.as_object()?;
+    let name = renamed(metadata["name"].as_str()?);
     let namespace = default["namespace"].as_str();
     let namespace = namespace.or(metadata["namespace"].as_str())?;
     // They become words of commands to type.

@@ -15,9 +15,12 @@ pub struct Given {
     /// The operator's namespace: `captains-system`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub namespace: Option<String>,
-    /// The operator's Deployment, and its `ServiceAccount`: `captains-controller-manager`.
+    /// The operator's Deployment: `captains-controller-manager`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deployment: Option<String>,
+    /// Its `ServiceAccount`: the name of the Deployment.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub service_account: Option<String>,
     /// The Lease by which the operator leads: the manager id.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lease: Option<String>,
@@ -32,6 +35,8 @@ pub struct Names {
     pub namespace: String,
     /// See [`Given::deployment`].
     pub deployment: String,
+    /// See [`Given::service_account`].
+    pub service_account: String,
     /// See [`Given::lease`].
     pub lease: String,
 }
@@ -52,9 +57,11 @@ impl Given {
             ..Self::default()
         };
         let derived = derived.names(head);
+        let account = self.deployment.as_ref().unwrap_or(&derived.deployment);
         Self {
             prefix,
             namespace: other(self.namespace, derived.namespace),
+            service_account: other(self.service_account, account.clone()),
             deployment: other(self.deployment, derived.deployment),
             lease: other(self.lease, derived.lease),
         }
@@ -64,9 +71,11 @@ impl Given {
     pub fn names(&self, head: &Head) -> Names {
         let or = |given: &Option<String>, derived: String| given.clone().unwrap_or(derived);
         let prefix = or(&self.prefix, head.name.clone());
+        let deployment = or(&self.deployment, format!("{prefix}-controller-manager"));
         Names {
             namespace: or(&self.namespace, format!("{}-system", head.name)),
-            deployment: or(&self.deployment, format!("{prefix}-controller-manager")),
+            service_account: or(&self.service_account, deployment.clone()),
+            deployment,
             lease: or(&self.lease, head.manager_id()),
             prefix,
         }
@@ -78,6 +87,7 @@ impl Given {
             ("prefix", &self.prefix),
             ("namespace", &self.namespace),
             ("deployment", &self.deployment),
+            ("service_account", &self.service_account),
         ];
         let wrong = keys.into_iter().filter_map(|(key, name)| {
             let name = name.as_ref().filter(|name| !is_name(name))?;
@@ -86,6 +96,10 @@ impl Given {
                 name.escape_debug()
             ))
         });
+        let built_in = self.namespace.iter().filter(|name| is_built_in(name));
+        let built_in = built_in.map(|name| {
+            format!("`names.namespace`: `{name}` belongs to Kubernetes: `config` restricts the Pods of the namespace, and `make undeploy` deletes it")
+        });
         let lease = self.lease.iter().filter(|name| !names::is_subdomain(name));
         let lease = lease.map(|name| {
             format!(
@@ -93,8 +107,13 @@ impl Given {
                 name.escape_debug()
             )
         });
-        wrong.chain(lease).collect()
+        wrong.chain(built_in).chain(lease).collect()
     }
+}
+
+/// Whether a namespace exists in every cluster, for others.
+pub fn is_built_in(namespace: &str) -> bool {
+    ["default", "kube-node-lease", "kube-public", "kube-system"].contains(&namespace)
 }
 
 /// Whether a text can name these objects, and is a text in YAML without quotes.

@@ -117,6 +117,8 @@ fn names_that_are_in_clusters_already_are_those_of_the_table() {
         "prefix = \"Sea\"",
         "prefix = \"1\"",
         "namespace = \"null\"",
+        "namespace = \"kube-system\"",
+        "service_account = \"3\"",
         "deployment = \"a.b\"",
         "lease = \"a b\"",
         "leases = \"a\"",
