@@ -231,6 +231,8 @@ fn a_deployment_and_an_account_with_names_of_their_own_keep_them_beside_the_pref
     let containers = "      containers:\n";
     let account = format!("      serviceAccountName: squid\n{containers}");
     change(&folder, manager, containers, &account);
+    let account = "kind: ServiceAccount\nmetadata:\n  name: squid\n";
+    write(&folder, "config/rbac/service_account.yaml", account);
     write(
         &folder,
         DEFAULT,

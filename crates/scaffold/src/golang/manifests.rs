@@ -122,7 +122,9 @@ pub fn manager(files: &Files, budget: &mut Budget) -> Manager {
     Manager {
         deployed: deployed(&default, &deployment["metadata"], renamed),
         prefix: Some(prefix.to_owned()).filter(|it| !it.is_empty()),
-        account: account.filter(|it| *it != "default").map(renamed),
+        account: account
+            .filter(|it| *it != "default")
+            .map(|it| account_name(files, it, renamed)),
         program: program.map(str::to_owned),
         selector: labels
             .filter_map(|(key, value)| Some((key.clone(), value.as_str()?.to_owned())))
@@ -137,6 +139,21 @@ pub fn manager(files: &Files, budget: &mut Budget) -> Manager {
             .filter(|it| it.is_object() && !is_usual(it))
             .cloned(),
         replicas: spec["replicas"].as_u64().filter(|replicas| *replicas != 1),
+    }
+}
+
+/// The name of a `ServiceAccount`: kustomize renames references to objects that it has.
+fn account_name(files: &Files, name: &str, renamed: impl Fn(&str) -> String) -> String {
+    let named = format!("name: {name}");
+    let is_one = |text: &String| {
+        let mut lines = text.lines().map(str::trim_end);
+        lines.any(|line| line == "kind: ServiceAccount") && text.contains(&named)
+    };
+    let mut below = files.range("config/".to_owned().."config0".to_owned());
+    if below.any(|(_, text)| is_one(text)) {
+        renamed(name)
+    } else {
+        name.to_owned()
     }
 }
 
