@@ -3,7 +3,7 @@ use clap::Parser;
 use super::deletion::Deletion;
 use super::{Command, api, controller, leftovers, webhook};
 use kbr_scaffold::changes::{Change, Verb};
-use kbr_scaffold::project::{self, Project};
+use kbr_scaffold::project::{self, Project, Table};
 
 /// A project that has used every command.
 const PROJECT: &str =
@@ -184,6 +184,28 @@ fn everything_can_be_deleted_in_some_order() {
     lines.push("controller --controller-name rollouts".to_owned());
     let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
     assert_eq!(after(&lines).tables, []);
+}
+
+#[test]
+fn what_stays_in_the_cluster_has_the_names_of_the_table() {
+    let mut project = after(&[]);
+    let names = "layout = 'v1'\nkbr = '0.1.0'\nname = 'a'\ndomain = 'b.c'\n[names]\nprefix = 'sea'\nnamespace = 'deep'\n";
+    project.head.names = project::parse(names).unwrap().head.names;
+    let stays =
+        |project: &Project, line: &str| leftovers::stays(&choose(project, line).unwrap(), &[]);
+    let text = stays(&project, "api --group crew --version v1 --kind Mate");
+    assert!(text.contains("sea-crew-mate-admin-role"), "{text}");
+    let is_webhook = |it: &Table| matches!(it, Table::Webhook(_));
+    let pod = |it: &Table| matches!(it, Table::Webhook(it) if it.target.kind == "Pod");
+    project.tables.retain(|it| !is_webhook(it) || pod(it));
+    let text = stays(&project, "webhook --group core --version v1 --kind Pod");
+    assert!(!text.contains("captains-"), "{text}");
+    for command in [
+        "--namespace deep service/sea-webhook secret/sea-webhook-certificate ",
+        "mutatingwebhookconfiguration/sea-mutating-webhook-configuration",
+    ] {
+        assert!(text.contains(command), "{text}");
+    }
 }
 
 #[test]

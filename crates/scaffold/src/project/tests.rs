@@ -99,6 +99,25 @@ fn unknown_keys_and_tables_are_left_alone() {
 }
 
 #[test]
+fn an_upgrade_and_a_deletion_keep_the_names() {
+    let api = Table::Api(captain()).text().unwrap();
+    for names in [
+        "[names]\nprefix = \"sea\" # as before\n",
+        "names = { prefix = \"sea\" }\n",
+    ] {
+        let before = format!("{HEAD}{names}");
+        let text = format!("{before}\n{api}");
+        let upgraded = upgraded(&text, KBR).unwrap();
+        assert_eq!(upgraded, with_release(&text, KBR).unwrap());
+        assert!(upgraded.contains(names));
+        assert_eq!(load(&upgraded).unwrap().head.names().prefix, "sea");
+        assert_eq!(without(&text, &[None]).unwrap(), Some(before));
+        let registry = with_library(&text, Origin::Registry).unwrap();
+        assert_eq!(load(&registry).unwrap().head.names().prefix, "sea");
+    }
+}
+
+#[test]
 fn names_that_are_in_clusters_already_are_those_of_the_table() {
     let text = format!("{HEAD}[names]\nprefix = \"sea\"\nlease = \"3f.example.com\"\n");
     let project = load(&text).unwrap();
