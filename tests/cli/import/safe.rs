@@ -253,6 +253,25 @@ fn a_deployment_and_an_account_with_names_of_their_own_keep_them_beside_the_pref
             "the Deployment `sea-kraken` in `kube-system`, and this one is `sea-kraken` in `captains-system`",
         ],
     );
+    fs::remove_dir_all(folder.path().join("new")).unwrap();
+    // kustomize renames the references to an object only if it has that.
+    let other = "kind: ServiceAccount\nmetadata:\n  labels:\n    app.kubernetes.io/name: squid\n  name: ray\n";
+    write(&folder, "config/rbac/service_account.yaml", other);
+    printed(&folder, &[]);
+    has(&folder, "PROJECT", &["service_account = \"squid\"\n"]);
+}
+
+#[test]
+fn an_unknown_deployment_is_a_note() {
+    let folder = folder();
+    let text = printed(&folder, &[]);
+    contains(
+        &text,
+        &[
+            "do not say which Deployment the operator in Go is, and this one is `captains-controller-manager` in `captains-system`",
+            "`kubectl get deployments --all-namespaces`",
+        ],
+    );
 }
 
 #[test]

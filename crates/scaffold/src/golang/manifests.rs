@@ -144,10 +144,10 @@ pub fn manager(files: &Files, budget: &mut Budget) -> Manager {
 
 /// The name of a `ServiceAccount`: kustomize renames references to objects that it has.
 fn account_name(files: &Files, name: &str, renamed: impl Fn(&str) -> String) -> String {
-    let named = format!("name: {name}");
+    let named = format!("  name: {name}");
     let is_one = |text: &String| {
-        let mut lines = text.lines().map(str::trim_end);
-        lines.any(|line| line == "kind: ServiceAccount") && text.contains(&named)
+        let has = |wanted: &str| text.lines().any(|line| line == wanted);
+        has("kind: ServiceAccount") && has(&named)
     };
     let mut below = files.range("config/".to_owned().."config0".to_owned());
     if below.any(|(_, text)| is_one(text)) {
