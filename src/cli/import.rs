@@ -25,6 +25,7 @@ use kbr_host::output;
 use kbr_scaffold::blueprint::{Edit, Presence};
 use kbr_scaffold::changes;
 use kbr_scaffold::existing::{self, Named, Wanted};
+use kbr_scaffold::golang::deployed::{self, Deployed};
 use kbr_scaffold::golang::{self, Found, GoResource, carried};
 use kbr_scaffold::imported::{self, Definition, Shared, SharedFile, Types};
 use kbr_scaffold::library::Origin;
@@ -224,6 +225,10 @@ struct Imported {
     permissions: Vec<String>,
     /// Webhooks of PROJECT that are not taken over, each a note.
     webhooks_left: Vec<String>,
+    /// What is deployed besides.
+    deployed: Deployed,
+    /// A note about further samples.
+    samples: Option<String>,
 }
 
 impl Imported {
@@ -241,6 +246,8 @@ impl Imported {
             undefined: Vec::new(),
             permissions,
             webhooks_left: Vec::new(),
+            deployed: Deployed::default(),
+            samples: None,
         };
         let resources = &found.project.resources;
         let is_own = |it: &&Definition| !resources.iter().any(|one| one.external && one.is_of(it));
@@ -263,6 +270,7 @@ impl Imported {
         let is_carried = |path: &str| imported.carried.contains_key(path);
         edits.extend(carried::others(&found.permissions, is_carried));
         imported.intent.edit(edits);
+        imported.deployed(found)?;
         found
             .bundle
             .iter()
@@ -303,6 +311,34 @@ impl Imported {
         let with = format!("pub mod {};\n{marker}", imported::SHARED);
         self.intent
             .edit([Edit::replace(&format!("{folder}/mod.rs"), marker, &with)]);
+    }
+
+    /// What the project in Go deploys besides, and further samples.
+    fn deployed(&mut self, found: &Found) -> anyhow::Result<()> {
+        let mut deployed = deployed::deployed(found, &self.intent.project().head)?;
+        let project = self.intent.project();
+        let is_own = |api_version: &str, kind: &str| {
+            let mut apis = project.apis();
+            apis.any(|it| {
+                let (group, version) = api_version.split_once('/').unwrap_or_default();
+                it.kind == kind && it.full_group == group && it.version == version
+            })
+        };
+        let samples = carried::more_samples(found, is_own);
+        if let Some((path, _)) = samples.first() {
+            let folder = path.rsplit_once('/').map_or("", |it| it.0);
+            self.samples = Some(format!(
+                "`{folder}` has {} more files of samples, which no test applies",
+                samples.len()
+            ));
+        }
+        let files = std::mem::take(&mut deployed.files).into_iter();
+        for (path, text) in files.chain(samples) {
+            self.intent.add_file(path, text);
+        }
+        self.intent.edit(std::mem::take(&mut deployed.edits));
+        self.deployed = deployed;
+        Ok(())
     }
 
     /// The kind of a resource that is the project's own.

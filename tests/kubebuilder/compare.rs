@@ -17,6 +17,8 @@ pub struct Names {
     pub prefix: String,
     /// The namespace of the operator.
     pub namespace: String,
+    /// The operator's Deployment, which is `P-controller-manager` in each text.
+    pub deployment: String,
 }
 
 /// What is absent on one side.
@@ -55,6 +57,9 @@ pub fn objects(rendered: &str, names: &Names) -> Result<Objects, String> {
 fn rename(value: &mut Value, names: &Names) {
     let (prefix, namespace) = (names.prefix.as_str(), names.namespace.as_str());
     match value {
+        Value::String(text) if *text == names.deployment => {
+            "P-controller-manager".clone_into(text);
+        }
         Value::String(text) if !namespace.is_empty() && *text == namespace => {
             "P-system".clone_into(text);
         }

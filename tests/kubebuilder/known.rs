@@ -54,6 +54,13 @@ impl Known {
         row.inspect(|row| row.used.set(true)).is_some()
     }
 
+    /// What is lost without a word: of the differences, those of which neither the file nor the report of the import says anything.
+    pub fn silent(&self, differences: Vec<String>, report: &str) -> Vec<String> {
+        let is_loss = |it: &String| !it.ends_with(": only in Rust") && !it.contains(": - => ");
+        let is_silent = |it: &String| is_loss(it) && !self.has(it) && !is_said(it, report);
+        differences.into_iter().filter(is_silent).collect()
+    }
+
     /// The object of the project in Rust for one of the project in Go: of the same kind and name, or as a row says.
     pub fn counterpart(&self, key: &str, ours: &Objects) -> Option<String> {
         if ours.contains_key(key) {
@@ -103,4 +110,17 @@ fn captured<'a>(pattern: &str, text: &'a str) -> Option<&'a str> {
         None => (pattern == text).then_some(""),
         Some((start, end)) => text.strip_prefix(start)?.strip_suffix(end),
     }
+}
+
+/// Whether the report names the object of a difference, or the field.
+fn is_said(difference: &str, report: &str) -> bool {
+    let (place, _) = difference.split_once(": ").unwrap_or((difference, ""));
+    let name = place.split(' ').nth(1).unwrap_or_default();
+    let name = name.strip_prefix("P-").unwrap_or(name);
+    let field = place
+        .rsplit('/')
+        .find(|it| it.parse::<usize>().is_err())
+        .unwrap_or_default();
+    let has = |text: &str| text.len() > 2 && report.contains(text);
+    has(name) && !difference.starts_with("Deployment") || place.contains('/') && has(field)
 }

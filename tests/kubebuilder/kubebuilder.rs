@@ -41,6 +41,7 @@ fn main() -> ExitCode {
         let names = Names {
             prefix: format!("{name}-"),
             namespace: format!("{name}-system"),
+            deployment: format!("{name}-controller-manager"),
         };
         let (theirs, ours) = (objects(&go, &names), objects(&rust, &names));
         let differences = compare::differences(&theirs, &ours, &known);

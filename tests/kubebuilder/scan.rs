@@ -174,6 +174,7 @@ fn compared(
     let names = |(namespace, deployment): (String, String)| Names {
         prefix: prefix(&deployment),
         namespace,
+        deployment,
     };
     let theirs = compare::objects(theirs, &names(their_names))?;
     let ours = compare::objects(ours, &names(our_names))?;
@@ -189,10 +190,7 @@ fn compared(
     let total = crds.clone().count();
     row.crds = format!("{} of {total}", total - crds.filter(changed).count());
     row.differences = found.len();
-    let silent = found
-        .into_iter()
-        .filter(|it| !known.has(it) && !is_said(it, report));
-    row.silent = silent.collect();
+    row.silent = known.silent(found, report);
     Ok(())
 }
 
@@ -219,17 +217,4 @@ fn lease(ours: &Objects) -> String {
         .flatten();
     let names: Vec<_> = names.filter_map(Value::as_str).collect();
     names.join(" ")
-}
-
-/// Whether the report names the object of a difference, or the field.
-fn is_said(difference: &str, report: &str) -> bool {
-    let (place, _) = difference.split_once(": ").unwrap_or((difference, ""));
-    let name = place.split(' ').nth(1).unwrap_or_default();
-    let name = name.strip_prefix("P-").unwrap_or(name);
-    let field = place
-        .rsplit('/')
-        .find(|it| it.parse::<usize>().is_err())
-        .unwrap_or_default();
-    let has = |text: &str| text.len() > 2 && report.contains(text);
-    has(name) && !difference.starts_with("Deployment") || place.contains('/') && has(field)
 }

@@ -5,8 +5,110 @@ use std::path::Path;
 
 use serde_json::json;
 
+use super::compare::{self, Names};
 use super::consistent::{check, of_kind};
-use super::project::{CRD, DEFAULT, enable, kbr, render, write};
+use super::known::Known;
+use super::project::{CRD, DEFAULT, enable, kbr, render, rendered, write};
+
+/// A project in Go whose `config` has what people add to that of kubebuilder.
+fn fixture() -> tempfile::TempDir {
+    let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli/import/captains");
+    let go = tempfile::tempdir().unwrap();
+    let mut copy = std::process::Command::new("cp");
+    let copied = copy.arg("-RT").arg(fixture).arg(go.path()).status();
+    assert!(copied.unwrap().success());
+    for (path, text) in DEPLOYED {
+        write(&go, path, text);
+    }
+    go
+}
+
+/// What is added, by its file.
+const DEPLOYED: [(&str, &str); 8] = [
+    (
+        DEFAULT,
+        "namespace: crew\nnamePrefix: sea-\ncommonLabels: {fleet: north}\nresources: [../crd, ../rbac, ../manager, ../extra]\n\
+         patches:\n- path: tide_patch.yaml\n- target: {kind: Deployment}\n  patch: |-\n    - {op: add, path: /spec/template/spec/containers/0/args/-, value: --tide=high}\n\
+         patchesStrategicMerge:\n- |-\n  apiVersion: apps/v1\n  kind: Deployment\n  metadata: {name: controller-manager, namespace: system}\n  \
+         spec: {template: {spec: {priorityClassName: mates, containers: [{name: manager, imagePullPolicy: Always}]}}}\n",
+    ),
+    (
+        "config/default/tide_patch.yaml",
+        "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: controller-manager, namespace: system}\nspec:\n  strategy: {type: Recreate}\n  template:\n    \
+         spec:\n      serviceAccountName: mate\n      tolerations: [{key: sea, operator: Exists}]\n      nodeSelector: {deck: \"1\"}\n      \
+         volumes: [{name: chart, configMap: {name: chart}}]\n      containers:\n      - name: manager\n        volumeMounts: [{name: chart, mountPath: /chart}]\n        \
+         startupProbe: {httpGet: {path: /ready, port: 8081}, failureThreshold: 9}\n        livenessProbe: {httpGet: {path: /healthz, port: 8081}, periodSeconds: 7, initialDelaySeconds: 15}\n      - name: cook\n        image: cook:1\n",
+    ),
+    (
+        "config/crd/kustomization.yaml",
+        "resources: [bases/crew.example.com_captains.yaml]\nlabels:\n- pairs: {contract: v1}\n",
+    ),
+    (
+        "config/rbac/kustomization.yaml",
+        "resources: [account.yaml, role.yaml]\n",
+    ),
+    (
+        "config/rbac/account.yaml",
+        "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: mate, namespace: system}\n",
+    ),
+    (
+        "config/rbac/role.yaml",
+        "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: by-hand}\nrules:\n- {apiGroups: [\"\"], resources: [nodes], verbs: [get, list]}\n---\n\
+         apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRoleBinding\nmetadata: {name: by-hand}\nroleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: by-hand}\n\
+         subjects: [{kind: ServiceAccount, name: mate, namespace: system}]\n",
+    ),
+    ("config/extra/kustomization.yaml", "resources: [all.yaml]\n"),
+    (
+        "config/extra/all.yaml",
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: chart, namespace: system}\ndata: {north: up}\n---\n\
+         apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {name: mates}\nvalue: 7\n---\n\
+         apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: daemon, namespace: system}\n",
+    ),
+];
+
+#[test]
+fn what_a_project_in_go_deploys_is_deployed_by_the_imported_one_or_named() {
+    let (go, project) = (fixture(), tempfile::tempdir().unwrap());
+    let manager = go.path().join("config/manager/manager.yaml");
+    fs::write(
+        go.path().join("config/manager/kustomization.yaml"),
+        "resources: [manager.yaml]\n",
+    )
+    .unwrap();
+    assert!(manager.exists());
+    kbr(&project, &format!("import {} --yes", go.path().display()));
+    let crd = fs::read_to_string(go.path().join(CRD)).unwrap();
+    write(&project, CRD, &crd);
+    let names = Names {
+        prefix: "sea-".to_owned(),
+        namespace: "crew".to_owned(),
+        deployment: "sea-controller-manager".to_owned(),
+    };
+    let objects = |folder: &tempfile::TempDir| {
+        let rendered = rendered(folder, "config/default");
+        compare::objects(&rendered, &names).unwrap()
+    };
+    let (theirs, ours) = (objects(&go), objects(&project));
+    let report = fs::read_to_string(project.path().join("IMPORT.md")).unwrap();
+    let known = Known::of_others();
+    let found = compare::differences(&theirs, &ours, &known);
+    let silent = known.silent(found, &report);
+    assert_eq!(silent, [""; 0], "{report}");
+    let deployment = &ours["Deployment P-controller-manager"]["spec"];
+    let pod = &deployment["template"]["spec"];
+    assert_eq!(deployment["strategy"], json!({ "type": "Recreate" }));
+    assert_eq!(pod["priorityClassName"], "P-mates");
+    assert_eq!(pod["containers"].as_array().unwrap().len(), 2);
+    assert_eq!(pod["containers"][0]["livenessProbe"]["periodSeconds"], 7);
+    assert!(ours.contains_key("ServiceAccount P-daemon"));
+    let main = fs::read_to_string(project.path().join("src/main.rs")).unwrap();
+    let permission = "// +kbr:rbac:groups=core,resources=nodes,verbs=get;list\n";
+    assert!(main.contains(permission), "{main}");
+    assert!(
+        report.contains("`kubectl delete clusterrole sea-by-hand`"),
+        "{report}"
+    );
+}
 
 #[test]
 fn an_imported_project_with_a_selector_of_its_own_renders() {

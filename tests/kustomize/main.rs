@@ -1,8 +1,16 @@
 //! `config/` of a generated project renders in every state, and is consistent.
 
+#[path = "../kubebuilder/compare.rs"]
+mod compare;
 mod components;
 mod consistent;
 mod imported;
+#[path = "../kubebuilder/known.rs"]
+#[expect(
+    dead_code,
+    reason = "the comparison of kubebuilder's own projects uses all of it"
+)]
+mod known;
 mod own_namespace;
 mod policy;
 mod project;

@@ -152,6 +152,15 @@ pub fn enable(project: &TempDir, default: &str, components: &[&str]) {
 
 #[track_caller]
 pub fn render(project: &TempDir, folder: &str) -> Vec<Value> {
+    let rendered = rendered(project, folder);
+    let documents = rendered.split("\n---\n");
+    documents
+        .map(|document| serde_saphyr::from_str(document).unwrap())
+        .collect()
+}
+
+/// As [`render`], as text.
+pub fn rendered(project: &TempDir, folder: &str) -> String {
     let output = Command::new(kubectl())
         .args(["kustomize", folder])
         .current_dir(project.path())
@@ -159,11 +168,7 @@ pub fn render(project: &TempDir, folder: &str) -> Vec<Value> {
         .unwrap();
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "kustomize {folder}: {stderr}");
-    String::from_utf8(output.stdout)
-        .unwrap()
-        .split("\n---\n")
-        .map(|document| serde_saphyr::from_str(document).unwrap())
-        .collect()
+    String::from_utf8(output.stdout).unwrap()
 }
 
 /// The kustomize (`kubectl kustomize`) of the local control plane.

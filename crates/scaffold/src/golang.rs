@@ -3,6 +3,8 @@
 pub mod carried;
 mod catalog;
 mod definitions;
+pub mod deployed;
+mod kustomize;
 mod lease;
 mod manifests;
 mod project;
@@ -19,7 +21,8 @@ use kbr_host::diagnostic::Diagnostic;
 use kbr_host::yaml::Budget;
 
 pub use definitions::{has_definition, is_yaml};
-pub use manifests::{Manager, Sample};
+pub use kustomize::{Object, Rendered};
+pub use manifests::{Manager, Sample, Samples};
 pub use project::{GoProject, GoResource, GoWebhooks};
 pub use reconcilers::{Reconciler, Reconcilers};
 pub use source::Marker;
@@ -44,8 +47,10 @@ pub struct Found {
     /// The `+kubebuilder:webhook` comments of all Go files.
     pub webhooks: Vec<Described>,
     /// The objects in `config/samples`.
-    pub samples: Vec<Sample>,
-    /// The Deployment in `config/manager`.
+    pub samples: Samples,
+    /// What its `config/default` deploys.
+    pub rendered: Rendered,
+    /// The operator's Deployment.
     pub manager: Manager,
     /// Why no webhook is taken over, if so.
     pub no_webhooks: Option<&'static str>,
@@ -102,15 +107,16 @@ pub fn read_with(files: &Files, crds: Option<&Files>) -> anyhow::Result<Found> {
     }
     let definitions = definitions::find(files, crds, &project, budget);
     let samples = manifests::samples(files, budget);
-    let manager = manifests::manager(files, budget);
-    let no_webhooks = manifests::no_webhooks(files, &manager, budget);
-    let components = manifests::components(files, &project, budget);
+    let rendered = kustomize::render(files, manifests::DEFAULT, budget);
+    let manager = manifests::manager(files, &rendered, budget);
+    let no_webhooks = manifests::no_webhooks(files, &rendered, &manager);
+    let components = manifests::components(&rendered, &project);
     let bundle = catalog::bundle(files, budget);
     if budget.is_spent() {
         return Err(too_large());
     }
     let definitions = definitions?;
-    let mut left = manifests::left(files);
+    let mut left = manifests::left(files, &rendered);
     left.retain(|path| !definitions.files.contains_key(path));
     let all: Vec<_> = definitions.all().collect();
     project.correct(&all);
@@ -137,6 +143,7 @@ pub fn read_with(files: &Files, crds: Option<&Files>) -> anyhow::Result<Found> {
             .into_iter()
             .collect(),
         samples,
+        rendered,
         manager,
         no_webhooks,
         components,

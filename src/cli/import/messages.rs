@@ -31,6 +31,8 @@ pub fn report(args: &Args, found: &Found, imported: &Imported) -> Report {
     );
     report.extend(Part::Admission, unclaimed::webhooks(found, imported));
     report.extend(Part::Permissions, imported.permissions.iter().cloned());
+    report.extend(Part::Running, imported.deployed.leftovers.clone());
+    report.extend(Part::Deployment, imported.deployed.notes.iter().cloned());
     report.extend(Part::Deployment, deployment(found));
     report.extend(Part::Types, types(args, found, imported));
     let external = imported.external.iter();
@@ -41,6 +43,7 @@ pub fn report(args: &Args, found: &Found, imported: &Imported) -> Report {
     report.extend(Part::Code, unclaimed::reconcilers(found, imported));
     let finalizers = found.finalizers.iter();
     report.extend(Part::Code, finalizers.map(|it| unclaimed::finalizer(it)));
+    report.extend(Part::Files, imported.samples.clone());
     report.extend(Part::Files, files(found));
     report.port(&imported.controllers);
     report
@@ -144,7 +147,7 @@ fn folder(path: &str) -> &str {
 /// Where the content of a file below `config` belongs.
 fn place(path: &str) -> &'static str {
     if path.starts_with("config/default/") {
-        "a patch of the Deployment belongs in `config/manager/manager.yaml`"
+        "`config/default` in Go does not include it"
     } else if path.starts_with("config/crd/") {
         "a patch of a CRD belongs in the types in `api/src`"
     } else if path.starts_with("config/webhook/") {

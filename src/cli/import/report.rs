@@ -15,7 +15,7 @@ const SHOWN: usize = 10;
 /// What a note is about. What breaks first comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Part {
-    /// Both operators would run, or lead.
+    /// Both operators would run, or lead, or leave something behind.
     Running,
     /// Webhooks and conversions.
     Admission,
@@ -34,7 +34,7 @@ pub enum Part {
 impl Part {
     fn title(self) -> &'static str {
         match self {
-            Part::Running => "Before both operators run",
+            Part::Running => "Take over from the operator in Go",
             Part::Admission => "Webhooks and conversions",
             Part::Permissions => "Permissions",
             Part::Deployment => "The Deployment",
@@ -136,12 +136,7 @@ mod tests {
         );
         assert_eq!(report.lines(false).to_string().lines().count(), 13);
         let text = report.markdown();
-        let order = [
-            "## Before both",
-            "- [ ] both lead",
-            "## Other",
-            "## To port",
-        ];
+        let order = ["## Take over", "- [ ] both lead", "## Other", "## To port"];
         let places: Vec<_> = order.map(|it| text.find(it).unwrap()).into();
         assert!(places.is_sorted(), "{text}");
     }

@@ -70,7 +70,7 @@ fn webhooks_that_another_folder_includes_are_taken_over() {
 #[test]
 fn no_webhook_is_deployed_beside_the_variable_that_switches_all_off() {
     let folder = folder();
-    write(&folder, DEFAULT, "resources: [../webhook]\n");
+    write(&folder, DEFAULT, "resources: [../manager, ../webhook]\n");
     let variable = "        - name: ENABLE_WEBHOOKS\n          value: \"false\"\n";
     let end = "          value: high\n";
     let manager = "config/manager/manager.yaml";
@@ -79,7 +79,7 @@ fn no_webhook_is_deployed_beside_the_variable_that_switches_all_off() {
     contains(
         &text,
         &[
-            "the webhook at `/check` in `internal/webhook/v1/captain_webhook.go`, because `ENABLE_WEBHOOKS` is `false` in `config/manager/manager.yaml`",
+            "the webhook at `/check` in `internal/webhook/v1/captain_webhook.go`, because `ENABLE_WEBHOOKS` is `false` in its Deployment",
         ],
     );
     assert!(!serves(&folder));
@@ -211,7 +211,7 @@ fn names_in_the_cluster_stay_those_of_the_operator_in_go() {
     write(
         &folder,
         DEFAULT,
-        "namespace: \"123\"\nnamePrefix: sea-\nresources: [../webhook]\n",
+        "namespace: \"123\"\nnamePrefix: sea-\nresources: [../manager, ../webhook]\n",
     );
     let text = printed(&folder, &[]);
     contains(
@@ -236,7 +236,7 @@ fn a_deployment_and_an_account_with_names_of_their_own_keep_them_beside_the_pref
     write(
         &folder,
         DEFAULT,
-        "namespace: kube-system\nnamePrefix: sea-\nresources: [../manager, ../webhook]\n",
+        "namespace: kube-system\nnamePrefix: sea-\nresources: [../manager, ../rbac/service_account.yaml, ../webhook]\n",
     );
     let text = printed(&folder, &[]);
     has(
@@ -282,7 +282,7 @@ fn an_unknown_lease_is_the_first_note() {
     write(
         &folder,
         DEFAULT,
-        "namespace: crew\nnamePrefix: sea-\nresources: [../webhook]\n",
+        "namespace: crew\nnamePrefix: sea-\nresources: [../manager, ../webhook]\n",
     );
     let text = printed(&folder, &[]);
     let (_, notes) = text.split_once("note: ").unwrap();

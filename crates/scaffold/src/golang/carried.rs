@@ -304,7 +304,7 @@ pub fn sample(
     kind: &str,
 ) -> Option<Edit> {
     let api_version = format!("{full_group}/{version}");
-    let mut samples = found.samples.iter();
+    let mut samples = found.samples.all.iter();
     let sample = samples.find(|it| it.api_version == api_version && it.kind == kind)?;
     if sample.text.contains(UNEDITED) {
         return None;
@@ -314,4 +314,25 @@ pub fn sample(
         kind.to_lowercase()
     );
     Some(Edit::whole(&path, &sample.text))
+}
+
+/// Where further samples are: kbr neither validates nor applies them.
+const MORE: &str = "config/samples/more";
+
+/// The files of samples that are not the one of their version, as in Go.
+pub fn more_samples(found: &Found, is_own: impl Fn(&str, &str) -> bool) -> Vec<(String, String)> {
+    let mut taken = BTreeSet::new();
+    let mut more = BTreeSet::new();
+    for sample in &found.samples.all {
+        let is_first = taken.insert((&sample.api_version, &sample.kind));
+        let is_edited = !sample.text.contains(UNEDITED);
+        if is_edited && !(is_first && is_own(&sample.api_version, &sample.kind)) {
+            more.insert(&sample.path);
+        }
+    }
+    let file = |path: &String| {
+        let (_, rest) = path.split_once("config/samples/")?;
+        Some((format!("{MORE}/{rest}"), found.samples.files[path].clone()))
+    };
+    more.into_iter().filter_map(file).collect()
 }

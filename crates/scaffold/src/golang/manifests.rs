@@ -1,10 +1,11 @@
 //! What `config` of a Go project has.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use kbr_host::yaml::Budget;
 use serde_json::Value;
 
+use super::kustomize::Rendered;
 use super::{Files, GoProject, source, yaml};
 use crate::quote::is_plain;
 use crate::resource::names;
@@ -16,8 +17,19 @@ pub struct Sample {
     pub api_version: String,
     /// `Captain`.
     pub kind: String,
-    /// The text of its file.
+    /// The text of its file, or the object alone if that has several.
     pub text: String,
+    /// Its file.
+    pub path: String,
+}
+
+/// The samples of a project.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Samples {
+    /// All objects, in the order of their files.
+    pub all: Vec<Sample>,
+    /// The text of each file, by its path.
+    pub files: BTreeMap<String, String>,
 }
 
 /// What the Deployment in `config/manager` says beyond what kubebuilder writes.
@@ -35,44 +47,61 @@ pub struct Manager {
     pub program: Option<String>,
     /// Flags that kubebuilder does not write.
     pub flags: Vec<String>,
+    /// Flags that it writes.
+    pub usual: Vec<String>,
+    /// Arguments that are no flags, such as subcommands.
+    pub words: Vec<String>,
     /// Environment variables.
     pub env: Vec<Value>,
     /// Requests and limits, unless they are those that kubebuilder writes.
     pub resources: Option<Value>,
     /// The number of replicas, unless it is 1.
     pub replicas: Option<u64>,
+    /// All of it, as it is deployed; null without one.
+    pub deployment: Value,
 }
 
 /// What `make deploy` of kubebuilder deploys.
-const DEFAULT: &str = "config/default";
+pub const DEFAULT: &str = "config/default";
 
-/// The objects in `config/samples`, one for each file.
-pub fn samples(files: &Files, budget: &mut Budget) -> Vec<Sample> {
+/// The objects in `config/samples`.
+pub fn samples(files: &Files, budget: &mut Budget) -> Samples {
     let folder = files.range("config/samples/".to_owned().."config/samples0".to_owned());
-    let sample = |(_, text): (&String, &String)| {
+    let mut samples = Samples::default();
+    for (path, text) in folder {
         let documents = yaml::documents(text, budget);
-        let [object] = &documents[..] else {
-            return None;
+        let is_object = |it: &&Value| {
+            it["apiVersion"].is_string() && it["kind"].is_string() && it["kind"] != "Kustomization"
         };
-        Some(Sample {
-            api_version: object["apiVersion"].as_str()?.to_owned(),
-            kind: object["kind"]
-                .as_str()
-                .filter(|kind| *kind != "Kustomization")?
-                .to_owned(),
-            text: sample_text(text, object)?,
-        })
-    };
-    folder.filter_map(sample).collect()
+        let objects: Vec<_> = documents.iter().filter(is_object).cloned().collect();
+        let Some(whole) = sample_text(text, &objects).filter(|_| !objects.is_empty()) else {
+            continue;
+        };
+        for object in &objects {
+            let alone = match &objects[..] {
+                [_] => Some(whole.clone()),
+                _ => crate::yaml::render(std::slice::from_ref(object)).ok(),
+            };
+            let word = |key: &str| object[key].as_str().unwrap_or_default().to_owned();
+            samples.all.extend(alone.map(|text| Sample {
+                api_version: word("apiVersion"),
+                kind: word("kind"),
+                text,
+                path: path.clone(),
+            }));
+        }
+        samples.files.insert(path.clone(), whole);
+    }
+    samples
 }
 
-/// The text of a sample with its comments; without them, if every program may not read the same lines.
-fn sample_text(text: &str, object: &Value) -> Option<String> {
+/// The text of a file of samples with its comments; without them, if every program may not read the same lines.
+fn sample_text(text: &str, objects: &[Value]) -> Option<String> {
     let is_clear = |line: &str| line.chars().all(|it| is_plain(it) || it == '\t');
     if text.lines().all(is_clear) {
         return Some(text.replace("\r\n", "\n"));
     }
-    crate::yaml::render(std::slice::from_ref(object)).ok()
+    crate::yaml::render(objects).ok()
 }
 
 /// Flags that kubebuilder writes, for which the operator has its own line.
@@ -94,18 +123,25 @@ fn is_usual(resources: &Value) -> bool {
         && value("/requests/memory") == Some("64Mi")
 }
 
-/// The Deployment in `config/manager/manager.yaml`.
-pub fn manager(files: &Files, budget: &mut Budget) -> Manager {
-    let text = files.get("config/manager/manager.yaml");
-    let documents = text.map(|text| yaml::documents(text, budget));
-    let documents = documents.unwrap_or_default();
-    let Some(deployment) = documents.iter().find(|it| it["kind"] == "Deployment") else {
+/// The operator's Deployment in what `config/default` renders, or else in `config/manager`.
+pub fn manager(files: &Files, rendered: &Rendered, budget: &mut Budget) -> Manager {
+    let mut objects: Vec<_> = rendered.objects.iter().map(|it| &it.value).collect();
+    let is_deployment = |it: &&Value| it["kind"] == "Deployment";
+    let mut others = Vec::new();
+    if !objects.iter().any(is_deployment) {
+        let folder = files.range("config/manager/".to_owned().."config/manager0".to_owned());
+        others.extend(folder.flat_map(|(_, text)| yaml::documents(text, budget)));
+    }
+    objects.extend(&others);
+    let Some(deployment) = operator(objects.into_iter().filter(is_deployment)) else {
         return Manager::default();
     };
     let spec = &deployment["spec"];
     let container = container(&spec["template"]["spec"]);
     let list = |key: &str| container[key].as_array().into_iter().flatten();
-    let flags = list("args").filter_map(Value::as_str);
+    let arguments = list("command").skip(1).chain(list("args"));
+    let arguments = arguments.filter_map(Value::as_str);
+    let (flags, words): (Vec<_>, Vec<_>) = arguments.partition(|it| it.starts_with('-'));
     let is_usual_flag = |flag: &&str| USUAL.contains(&flag.split('=').next().unwrap_or_default());
     let labels = spec["selector"]["matchLabels"]
         .as_object()
@@ -114,23 +150,25 @@ pub fn manager(files: &Files, budget: &mut Budget) -> Manager {
     let command = list("command").next().and_then(Value::as_str);
     let program = command.and_then(|path| path.rsplit('/').next());
     let program = program.filter(|name| source::is_field_manager(name));
-    let default = default(files, budget);
-    let text = |key: &str| default[key].as_str().unwrap_or_default();
-    let (prefix, suffix) = (text("namePrefix"), text("nameSuffix"));
-    let renamed = |name: &str| format!("{prefix}{name}{suffix}");
     let account = spec["template"]["spec"]["serviceAccountName"].as_str();
     Manager {
-        deployed: deployed(&default, &deployment["metadata"], renamed),
-        prefix: Some(prefix.to_owned()).filter(|it| !it.is_empty()),
-        account: account
-            .filter(|it| *it != "default")
-            .map(|it| account_name(files, it, renamed)),
+        // Only a kustomization says what names become.
+        deployed: deployed(&deployment["metadata"]).filter(|_| others.is_empty()),
+        prefix: rendered.prefix.clone().filter(|it| !it.is_empty()),
+        account: account.filter(|it| *it != "default").map(str::to_owned),
         program: program.map(str::to_owned),
         selector: labels
             .filter_map(|(key, value)| Some((key.clone(), value.as_str()?.to_owned())))
             .filter(|(key, value)| is_label(key) && is_label(value))
             .collect(),
+        words: words.into_iter().map(str::to_owned).collect(),
+        usual: flags
+            .iter()
+            .filter(|flag| is_usual_flag(flag))
+            .map(|flag| (*flag).to_owned())
+            .collect(),
         flags: flags
+            .into_iter()
             .filter(|flag| !is_usual_flag(flag))
             .map(str::to_owned)
             .collect(),
@@ -139,45 +177,32 @@ pub fn manager(files: &Files, budget: &mut Budget) -> Manager {
             .filter(|it| it.is_object() && !is_usual(it))
             .cloned(),
         replicas: spec["replicas"].as_u64().filter(|replicas| *replicas != 1),
+        deployment: deployment.clone(),
     }
 }
 
-/// The name of a `ServiceAccount`: kustomize renames references to objects that it has.
-fn account_name(files: &Files, name: &str, renamed: impl Fn(&str) -> String) -> String {
-    let named = format!("  name: {name}");
-    let is_one = |text: &String| {
-        let has = |wanted: &str| text.lines().any(|line| line == wanted);
-        has("kind: ServiceAccount") && has(&named)
+/// Of several Deployments, the one that elects a leader; else the one that kubebuilder names.
+fn operator<'a>(deployments: impl Iterator<Item = &'a Value>) -> Option<&'a Value> {
+    let elects = |it: &Value| {
+        let arguments = container(&it["spec"]["template"]["spec"])["args"].as_array();
+        let mut arguments = arguments.into_iter().flatten().filter_map(Value::as_str);
+        arguments.any(|it| it.contains("leader-elect"))
     };
-    let mut below = files.range("config/".to_owned().."config0".to_owned());
-    if below.any(|(_, text)| is_one(text)) {
-        renamed(name)
-    } else {
-        name.to_owned()
-    }
+    let rank = |it: &&Value| {
+        let name = it["metadata"]["name"].as_str().unwrap_or_default();
+        let is_manager = it["metadata"]["labels"]["control-plane"] == "controller-manager"
+            || name.ends_with("controller-manager");
+        (!elects(it), !is_manager)
+    };
+    deployments.min_by_key(rank)
 }
 
-/// The kustomization of `config/default`.
-fn default(files: &Files, budget: &mut Budget) -> Value {
-    let text = files.get(&format!("{DEFAULT}/kustomization.yaml"));
-    let documents = text.map(|text| yaml::documents(text, budget));
-    let first = documents.and_then(|all| all.into_iter().next());
-    first.unwrap_or_default()
-}
-
-/// What `config/default` makes of the name and the namespace of a Deployment.
-fn deployed(
-    default: &Value,
-    metadata: &Value,
-    renamed: impl Fn(&str) -> String,
-) -> Option<(String, String)> {
-    default.as_object()?;
-    let name = renamed(metadata["name"].as_str()?);
-    let namespace = default["namespace"].as_str();
-    let namespace = namespace.or(metadata["namespace"].as_str())?;
+/// The name and the namespace of a Deployment.
+fn deployed(metadata: &Value) -> Option<(String, String)> {
+    let (name, namespace) = (metadata["name"].as_str()?, metadata["namespace"].as_str()?);
     // They become words of commands to type.
-    let are_names = names::is_subdomain(&name) && names::is_subdomain(namespace);
-    are_names.then(|| (name, namespace.to_owned()))
+    let are_names = names::is_subdomain(name) && names::is_subdomain(namespace);
+    are_names.then(|| (name.to_owned(), namespace.to_owned()))
 }
 
 /// Whether a text may be the key or the value of a label, which also become words of shell commands.
@@ -187,43 +212,16 @@ fn is_label(text: &str) -> bool {
 }
 
 /// The container of the operator in a Pod: the one that kubebuilder calls `manager`, or the first.
-fn container(pod: &Value) -> &Value {
+pub fn container(pod: &Value) -> &Value {
     let containers = pod["containers"].as_array().map_or(&[][..], Vec::as_slice);
     let mut named = containers.iter().filter(|it| it["name"] == "manager");
     let found = named.next().or(containers.first());
     found.unwrap_or(&Value::Null)
 }
 
-/// What the kustomization of a folder includes: the paths of files and folders, from the root.
-fn included(files: &Files, folder: &str, budget: &mut Budget) -> Vec<String> {
-    let text = files.get(&format!("{folder}/kustomization.yaml"));
-    let documents = text.map(|text| yaml::documents(text, budget));
-    let documents = documents.unwrap_or_default();
-    let lists = documents
-        .iter()
-        .flat_map(|it| [&it["resources"], &it["bases"], &it["components"]]);
-    let items = lists.flat_map(|list| list.as_array().into_iter().flatten());
-    let items = items.filter_map(Value::as_str);
-    items.filter_map(|item| below(folder, item)).collect()
-}
-
-/// `config/default` and `../webhook` are `config/webhook`; `None` outside of the root.
-fn below(folder: &str, item: &str) -> Option<String> {
-    let mut parts: Vec<&str> = folder.split('/').collect();
-    for part in item.split('/') {
-        match part {
-            "" | "." => {}
-            ".." => drop(parts.pop()?),
-            part => parts.push(part),
-        }
-    }
-    Some(parts.join("/"))
-}
-
 /// What `config/default` of both has as a component, or leaves out.
-pub fn components(files: &Files, project: &GoProject, budget: &mut Budget) -> Vec<&'static str> {
-    let default = included(files, DEFAULT, budget);
-    let includes = |name: &&str| default.contains(&format!("config/{name}"));
+pub fn components(rendered: &Rendered, project: &GoProject) -> Vec<&'static str> {
+    let includes = |name: &&str| rendered.visited.contains(&format!("config/{name}"));
     let optional = ["prometheus", "network-policy"].into_iter();
     let namespaced = project.namespaced.then_some("namespaced");
     optional.filter(includes).chain(namespaced).collect()
@@ -233,38 +231,19 @@ pub fn components(files: &Files, project: &GoProject, budget: &mut Budget) -> Ve
 const ENABLE_WEBHOOKS: &str = "ENABLE_WEBHOOKS";
 
 /// Why the operator in Go, or one with its Deployment, does not serve its webhooks. A webhook without a server rejects each request.
-pub fn no_webhooks(files: &Files, manager: &Manager, budget: &mut Budget) -> Option<&'static str> {
+pub fn no_webhooks(files: &Files, rendered: &Rendered, manager: &Manager) -> Option<&'static str> {
     let is_off = |it: &Value| {
         it["name"] == ENABLE_WEBHOOKS && (it["value"] == "false" || it["value"] == false)
     };
     if manager.env.iter().any(is_off) {
-        return Some(
-            "`ENABLE_WEBHOOKS` is `false` in `config/manager/manager.yaml`, so that nothing answers it",
-        );
+        return Some("`ENABLE_WEBHOOKS` is `false` in its Deployment, so that nothing answers it");
     }
     let is_known = files.contains_key(&format!("{DEFAULT}/kustomization.yaml"));
-    (is_known && !deploys_webhooks(files, budget))
+    let mut objects = rendered.objects.iter();
+    let is_deployed = rendered.visited.contains("config/webhook")
+        || objects.any(|it| it.kind().ends_with("WebhookConfiguration"));
+    (is_known && !is_deployed)
         .then_some("`config/default` of the project in Go does not include `../webhook`")
-}
-
-/// Whether `config/default` includes a webhook configuration, itself or through other folders.
-fn deploys_webhooks(files: &Files, budget: &mut Budget) -> bool {
-    let is_configuration = |line: &str| {
-        line.strip_prefix("kind:")
-            .is_some_and(|kind| kind.trim().ends_with("WebhookConfiguration"))
-    };
-    let mut pending = vec![DEFAULT.to_owned()];
-    let mut seen = BTreeSet::new();
-    while let Some(path) = pending.pop() {
-        let text = files.get(&path).map_or("", String::as_str);
-        if path == "config/webhook" || text.lines().any(is_configuration) {
-            return true;
-        }
-        if seen.insert(path.clone()) {
-            pending.extend(included(files, &path, budget));
-        }
-    }
-    false
 }
 
 /// Files below `config` that kubebuilder writes, or whose contents are taken over: folders, and the ends of names.
@@ -298,12 +277,18 @@ const KNOWN: [&str; 27] = [
     "config/webhook/service.yaml",
 ];
 
-/// The other files below `config`.
-pub fn left(files: &Files) -> Vec<String> {
+/// The other files below `config`, but for those of which the objects and patches are taken over as they are deployed.
+pub fn left(files: &Files, rendered: &Rendered) -> Vec<String> {
+    let is_deployed = |path: &str| {
+        let is_other = ["config/crd/", "config/webhook/"]
+            .iter()
+            .any(|it| path.starts_with(it));
+        !is_other && rendered.visited.contains(path)
+    };
     let folder = files.range("config/".to_owned().."config0".to_owned());
     let paths = folder.map(|(path, _)| path);
     paths
-        .filter(|path| !KNOWN.iter().any(|known| path.starts_with(known)))
+        .filter(|path| !KNOWN.iter().any(|known| path.starts_with(known)) && !is_deployed(path))
         .cloned()
         .collect()
 }

@@ -155,7 +155,7 @@ fn resources_of_kubebuilder_itself_are_no_choice_of_the_user() {
             "kind: Deployment\nspec:\n  replicas: 1\n  template:\n    spec:\n      containers:\n      - name: manager\n        args: [--leader-elect, --metrics-bind-address=:8443, --tide=high]\n        resources:\n          limits: {{cpu: 500m, memory: {limit}}}\n          requests: {{cpu: 10m, memory: 64Mi}}\n"
         );
         let files = Files::from([("config/manager/manager.yaml".to_owned(), text)]);
-        manifests::manager(&files, &mut Budget::default())
+        manifests::manager(&files, &Rendered::default(), &mut Budget::default())
     };
     assert_eq!(manager("128Mi").resources, None);
     assert_eq!(manager("128Mi").flags, ["--tide=high"]);
@@ -237,7 +237,9 @@ fn components_of_the_project_in_go_stay_switched_on() {
             namespaced,
             ..GoProject::default()
         };
-        manifests::components(&[(path, text)].into(), &project, &mut Budget::default())
+        let files = [(path, text)].into();
+        let rendered = kustomize::render(&files, manifests::DEFAULT, &mut Budget::default());
+        manifests::components(&rendered, &project)
     };
     assert_eq!(components("", false), [""; 0]);
     assert_eq!(components("- ../prometheus\n", false), ["prometheus"]);
