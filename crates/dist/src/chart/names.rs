@@ -173,7 +173,7 @@ impl Names {
         }
     }
 
-    /// The names of the Deployment and the ServiceAccount, where they are not ones with the prefix.
+    /// The names of the Deployment and the `ServiceAccount`, where they are not ones with the prefix.
     fn mark_own(&self, object: &mut Value) {
         let [deployment, account, _] = &self.own;
         let mark = |name: Option<&mut Value>, own: &Option<String>, mark: &str| {

@@ -296,13 +296,14 @@ fn fate(object: &Object, found: &Found, account: Option<&str>) -> Fate {
     };
     match kind {
         "Namespace" | "CustomResourceDefinition" => Fate::Known,
-        "MutatingWebhookConfiguration" | "ValidatingWebhookConfiguration" => Fate::Ours,
+        "MutatingWebhookConfiguration" | "ValidatingWebhookConfiguration" | "ServiceMonitor" => {
+            Fate::Ours
+        }
         "Deployment" if is_operator => Fate::Ours,
         "ServiceAccount" if account == Some(object.name()) => Fate::Ours,
         "Service" if selects(&value["spec"]["selector"]) => Fate::Ours,
         "NetworkPolicy" if selects(&value["spec"]["podSelector"]["matchLabels"]) => Fate::Ours,
         "PodDisruptionBudget" if selects(&value["spec"]["selector"]["matchLabels"]) => Fate::Ours,
-        "ServiceMonitor" => Fate::Ours,
         "Certificate" | "Issuer" if group.starts_with("cert-manager.io/") => Fate::Ours,
         "Secret" => Fate::Secret,
         "Role" | "ClusterRole" | "RoleBinding" | "ClusterRoleBinding"
@@ -566,7 +567,6 @@ fn container_patch(theirs: &Value, is_replaced: &dyn Fn(&Value) -> bool) -> Valu
         );
         put(&mut patch, "startupProbe", startup);
     }
-    const KNOWN_PORTS: [u64; 4] = [8080, 8081, 8443, 9443];
     let ports = list(&theirs["ports"]);
     let is_other = |it: &&Value| {
         let port = it["containerPort"].as_u64();
@@ -604,6 +604,9 @@ fn container_patch(theirs: &Value, is_replaced: &dyn Fn(&Value) -> bool) -> Valu
     put(&mut patch, "securityContext", security);
     patch
 }
+
+/// Ports of kubebuilder, which have others here, or the same.
+const KNOWN_PORTS: [u64; 4] = [8080, 8081, 8443, 9443];
 
 /// What a probe does, apart from when.
 const HANDLERS: [&str; 4] = ["exec", "grpc", "httpGet", "tcpSocket"];

@@ -229,9 +229,9 @@ impl Rendering<'_> {
         }
         let text_of = inline.or_else(|| self.files.get(file.as_ref()?).cloned());
         let Some(patch_text) = text_of else {
-            let path = text(&patch["path"]);
+            let missing = text(&patch["path"]);
             self.unknown(format!(
-                "the patch `{path}` of `{folder}/kustomization.yaml`"
+                "the patch `{missing}` of `{folder}/kustomization.yaml`"
             ));
             return;
         };
@@ -368,7 +368,7 @@ fn merge(value: &mut Value, patch: &Value) {
         return;
     };
     if patch.get("$patch").is_some_and(|it| it == "replace") {
-        *fields = patch.clone();
+        fields.clone_from(patch);
         fields.remove("$patch");
         return;
     }
@@ -481,7 +481,7 @@ fn refer(value: &mut Value, new_name: &dyn Fn(&[&str], &str) -> Option<String>, 
                     "serviceAccountName" => replace(field, &["ServiceAccount"]),
                     "secretName" => replace(field, &["Secret"]),
                     "secretKeyRef" | "secretRef" if field.is_object() => {
-                        replace(&mut field["name"], &["Secret"])
+                        replace(&mut field["name"], &["Secret"]);
                     }
                     "configMap" | "configMapRef" | "configMapKeyRef" if field.is_object() => {
                         replace(&mut field["name"], &["ConfigMap"]);
@@ -515,6 +515,9 @@ fn refer(value: &mut Value, new_name: &dyn Fn(&[&str], &str) -> Option<String>, 
 
 /// The labels and annotations of a kustomization.
 fn label(kustomization: &Value, objects: &mut [Object]) {
+    const METADATA: &[&str] = &["metadata", "labels"];
+    const TEMPLATE: &[&str] = &["spec", "template", "metadata", "labels"];
+    const SELECTOR: &[&str] = &["spec", "selector", "matchLabels"];
     let mut add = |pairs: &Value, paths: &[&[&str]]| {
         let pairs: Map<_, _> = pairs.as_object().cloned().unwrap_or_default();
         if pairs.is_empty() {
@@ -526,9 +529,6 @@ fn label(kustomization: &Value, objects: &mut [Object]) {
             }
         }
     };
-    const METADATA: &[&str] = &["metadata", "labels"];
-    const TEMPLATE: &[&str] = &["spec", "template", "metadata", "labels"];
-    const SELECTOR: &[&str] = &["spec", "selector", "matchLabels"];
     add(
         &kustomization["commonLabels"],
         &[METADATA, TEMPLATE, SELECTOR],
