@@ -18,6 +18,8 @@ use rust::{RustType, Span};
 #[derive(Debug, Default)]
 pub struct SourceMap {
     types: BTreeMap<String, Vec<RustType>>,
+    /// The paths of types that fields have and files import, by file and name.
+    imports: BTreeMap<(String, String), String>,
     /// The types of kinds, by kind and version: the name of each, and its place among those of the name.
     kinds: BTreeMap<(String, String), (String, usize)>,
     /// The findings that comments such as `// +kbr:lint:allow=float` allow, by the type or field that each is at.
@@ -51,6 +53,11 @@ impl SourceMap {
             match read::types(source) {
                 Ok(types) => {
                     for (name, read) in types {
+                        let targets = read.fields.iter().filter_map(|it| it.target.clone());
+                        map.imports.extend(targets.filter_map(|name| {
+                            let path = source.resolve(&name);
+                            (path != name).then(|| ((source.path.clone(), name), path))
+                        }));
                         map.types.entry(name).or_default().push(read);
                     }
                 }
@@ -152,11 +159,22 @@ impl SourceMap {
         })
     }
 
-    /// The type with this name: in the same file, or the only one.
+    /// The type with this name: in the same file, in the one beside it from which it is imported, or the only one; none of Kubernetes.
     fn named(&self, name: &str, file: &str) -> Option<&RustType> {
         let all = self.types.get(name)?;
-        let here = all.iter().find(|known| known.span.file == file);
-        here.or_else(|| all.first().filter(|_| all.len() == 1))
+        let import = self.imports.get(&(file.to_owned(), name.to_owned()));
+        let import = import.map_or("", String::as_str);
+        if import.starts_with("k8s_openapi::") {
+            return None;
+        }
+        let folder = file.rsplit_once('/').map_or("", |(folder, _)| folder);
+        let module = import
+            .strip_prefix("super::")
+            .and_then(|it| it.split("::").next());
+        let beside = module.map(|module| format!("{folder}/{module}.rs"));
+        let of = |file: &str| all.iter().find(|known| known.span.file == file);
+        let found = of(file).or_else(|| of(&beside?));
+        found.or_else(|| all.first().filter(|_| all.len() == 1))
     }
 
     /// Whether a comment along the path allows a finding.
@@ -243,6 +261,29 @@ mod tests {
         };
         let text = "`b.rs:2`: this is nested or chained too deeply for kbr";
         assert_eq!(problem.text(), text);
+    }
+
+    #[test]
+    fn an_imported_type_is_that_of_the_file_beside_or_of_kubernetes() {
+        let kind = |kind: &str, import: &str| {
+            format!(
+                "use {import}::C;\n#[kube(version = \"v1\", kind = \"{kind}\")]\nstruct X {{ c: C }}"
+            )
+        };
+        let files = [
+            ("a/shared_types.rs", "struct C { d: u8 }".to_owned()),
+            ("a/a.rs", kind("A", "super::shared_types")),
+            ("a/b.rs", kind("B", "k8s_openapi::x")),
+            ("b/a.rs", "struct C { d: u8 }".to_owned()),
+        ];
+        for others in [0, 1] {
+            let files = files[..3 + others].iter();
+            let files = files.map(|(file, text)| Source::new(*file, text.clone()));
+            let map = SourceMap::new(&files.collect::<Vec<_>>(), &[]);
+            let shown = |kind| map.locate(kind, "v1", ".spec.c.d").shown();
+            assert_eq!(shown("A").as_deref(), Some("a/shared_types.rs:1"));
+            assert_eq!(shown("B").as_deref(), Some("a/b.rs:3"));
+        }
     }
 
     #[test]
