@@ -1,6 +1,7 @@
 //! `kbr import`: a project from one of kubebuilder or operator-sdk.
 
 mod check;
+mod controllers;
 mod files;
 mod messages;
 mod permissions;
@@ -9,14 +10,14 @@ mod running;
 mod unclaimed;
 mod webhooks;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::env;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 
 use super::WriteArgs;
-use super::create::api::{controller, from_crd};
+use super::create::api::from_crd;
 use super::write::{self, Intent, Plan};
 use super::{init, workspace};
 use crate::embedded;
@@ -215,8 +216,12 @@ struct Imported {
     shared: BTreeMap<String, Shared>,
     /// Each controller's file, with the Go file that it replaces.
     controllers: Vec<(String, Option<String>)>,
-    /// The Go files that are carried, each with the file of the first of its controllers, which has it as a comment.
+    /// The Go files that are carried, each with the first Rust file that it belongs to, which has it as a comment.
     carried: BTreeMap<String, String>,
+    /// The reconcilers that have a controller, by file and name.
+    ported: BTreeSet<(String, String)>,
+    /// Notes about controllers.
+    code: Vec<String>,
     /// Kinds of other projects, whose crates are not known.
     external: Vec<GoResource>,
     /// Kinds of PROJECT that have no CRD, such as those of configuration files.
@@ -242,6 +247,8 @@ impl Imported {
             shared: BTreeMap::new(),
             controllers: Vec::new(),
             carried: BTreeMap::new(),
+            ported: BTreeSet::new(),
+            code: Vec::new(),
             external: Vec::new(),
             undefined: Vec::new(),
             permissions,
@@ -266,6 +273,7 @@ impl Imported {
         for resource in resources {
             imported.code(resource, found)?;
         }
+        imported.unnamed(found);
         let mut edits = carried::deployment(found, imported.intent.project());
         let is_carried = |path: &str| imported.carried.contains_key(path);
         edits.extend(carried::others(&found.permissions, is_carried));
@@ -406,30 +414,6 @@ impl Imported {
         if let Some(webhooks) = &resource.webhooks {
             self.webhooks(resource, webhooks, &target, found)?;
         }
-        Ok(())
-    }
-
-    fn controller(
-        &mut self,
-        name: &str,
-        target: Target,
-        resource: &GoResource,
-        found: &Found,
-    ) -> anyhow::Result<()> {
-        let name = Some(name).filter(|name| !name.is_empty());
-        let controller = controller::name(target, name, self.intent.project())?.value;
-        let reconciler = found.reconcilers.of(&controller, &resource.group);
-        self.intent.add(Table::Controller(controller.clone()));
-        if let Some(reconciler) = reconciler {
-            self.intent.edit(match self.carried.get(&*reconciler.path) {
-                Some(first) => vec![carried::beside(&controller, first)],
-                None => carried::controller(&controller, reconciler, &found.permissions),
-            });
-            let path = reconciler.path.to_string();
-            self.carried.entry(path).or_insert(controller.path());
-        }
-        let go = reconciler.map(|it| it.path.to_string());
-        self.controllers.push((controller.path(), go));
         Ok(())
     }
 }

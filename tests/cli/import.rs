@@ -1,5 +1,6 @@
 //! `kbr import`: what a project in Go says arrives, and what does not is listed.
 
+mod matched;
 mod safe;
 
 use std::fs;
@@ -222,16 +223,16 @@ fn a_project_whose_files_differ_from_its_project_file_is_taken_over_whole() {
     // Its name says nothing, but its file does.
     let go = "internal/controller/captain_controller.go";
     change(&folder, go, "*CaptainReconciler", "*Reconciler");
-    let setup = "package controller\n// ctrl.NewControllerManagedBy(mgr).For(&crewv1.Captain{}).Complete(r)\n";
-    change(&folder, go, "package controller\n", setup);
+    let setup = "func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {\n\treturn ctrl.NewControllerManagedBy(mgr).For(&crewv1.Captain{}).Complete(r)\n}\n\n// Reconcile moves";
+    change(&folder, go, "// Reconcile moves", setup);
     let main = folder.path().join("captains/cmd/more.go");
-    let more = "const mateFinalizer = Domain + \"/mate\"\nfunc (r *MateReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {\n// +kubebuilder:webhook:path=/mate,mutating=true\n";
+    let more = "const mateFinalizer = Domain + \"/mate\"\nfunc (r *HarbourReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {\n// +kubebuilder:webhook:path=/mate,mutating=true\n";
     fs::write(main, more).unwrap();
     let printed = import_whole(&folder, &[]);
     for text in [
         "imported captains: 2 versions, 2 controllers, 1 webhook",
         "found no CRD of `Settings`, so it is not imported: right for a kind of configuration files",
-        "the reconciler `MateReconciler` in `cmd/more.go`, of which `PROJECT` names no controller",
+        "the reconciler `HarbourReconciler` in `cmd/more.go`, of which `PROJECT` names no controller",
         "the webhook at `/mate` in `cmd/more.go`, because `PROJECT` does not name it; create it with `kbr create webhook`",
         "a finalizer of which `/mate` is a part: keep its whole name",
         "not taken over: `config/crd/others/patch.yaml`",
@@ -342,7 +343,7 @@ fn a_project_of_version_2_is_named_after_its_module() {
             "note: `PROJECT` has no project name: the new project is `{name}`; `--project-name` changes it"
         );
         assert!(printed.contains(&note), "{printed}");
-        let summary = format!("imported {name}: 1 version, 0 controllers, 0 webhooks");
+        let summary = format!("imported {name}: 1 version, 1 controller, 0 webhooks");
         assert!(printed.contains(&summary), "{printed}");
         fs::remove_dir_all(folder.path().join("new")).unwrap();
     };

@@ -10,6 +10,7 @@ mod manifests;
 mod project;
 mod reconcilers;
 mod source;
+mod types;
 mod webhooks;
 mod yaml;
 
@@ -23,9 +24,10 @@ use kbr_host::yaml::Budget;
 pub use definitions::{has_definition, is_yaml};
 pub use kustomize::{Object, Rendered};
 pub use manifests::{Manager, Sample, Samples};
-pub use project::{GoProject, GoResource, GoWebhooks};
-pub use reconcilers::{Reconciler, Reconcilers};
+pub use project::{GoProject, GoResource, GoWebhooks, MOST};
+pub use reconcilers::{Reconciler, Reconcilers, word};
 pub use source::Marker;
+pub use types::GoType;
 pub use webhooks::Described;
 
 /// The files of a project by their paths, relative to its root, with `/` as the separator.
@@ -120,10 +122,8 @@ pub fn read_with(files: &Files, crds: Option<&Files>) -> anyhow::Result<Found> {
     left.retain(|path| !definitions.files.contains_key(path));
     let all: Vec<_> = definitions.all().collect();
     project.correct(&all);
-    let mut reconcilers = Reconcilers::default();
-    for (path, text) in &sources {
-        reconcilers.add(path, text);
-    }
+    let texts = sources.iter();
+    let reconcilers = Reconcilers::read(texts.map(|(path, text)| (path.as_str(), text.as_str())));
     let (webhooks, permissions) = markers(&sources, &project)?;
     Ok(Found {
         definitions: definitions.files.into_values().flatten().collect(),

@@ -40,6 +40,7 @@ pub fn report(args: &Args, found: &Found, imported: &Imported) -> Report {
         Part::Code,
         external.filter_map(|it| external_kind(it, found)),
     );
+    report.extend(Part::Code, imported.code.iter().cloned());
     report.extend(Part::Code, unclaimed::reconcilers(found, imported));
     let finalizers = found.finalizers.iter();
     report.extend(Part::Code, finalizers.map(|it| unclaimed::finalizer(it)));

@@ -10,10 +10,19 @@ pub fn reconcilers(found: &Found, imported: &Imported) -> Vec<String> {
     let files = found.reconcilers.all.chunk_by(|a, b| a.path == b.path);
     let others = files.filter(|it| !imported.carried.contains_key(&*it[0].path));
     let note = |reconcilers: &[Reconciler]| {
+        let of = reconcilers.iter().find_map(|it| it.kind.as_ref());
+        let of = of.filter(|it| !it.package.is_empty()).map(|it| {
+            format!(
+                ", for `{}` of `{}`",
+                it.name.escape_debug(),
+                it.package.escape_debug()
+            )
+        });
         format!(
-            "not taken over: {} in `{}`, of which `PROJECT` names no controller; create one with `kbr create api --resource=false --controller`",
+            "not taken over: {} in `{}`{}, of which `PROJECT` names no controller; create one with `kbr create api --resource=false --controller`, and append that file to it as a comment; `src/main.rs` has its permissions",
             named(reconcilers),
-            reconcilers[0].path
+            reconcilers[0].path,
+            of.unwrap_or_default()
         )
     };
     others.map(note).collect()

@@ -7,13 +7,13 @@ use tempfile::TempDir;
 use super::{change, folder, has, import, import_whole as printed};
 use crate::support;
 
-fn write(folder: &TempDir, path: &str, text: &str) {
+pub fn write(folder: &TempDir, path: &str, text: &str) {
     let path = folder.path().join("captains").join(path);
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::write(path, text).unwrap();
 }
 
-fn contains(printed: &str, texts: &[&str]) {
+pub fn contains(printed: &str, texts: &[&str]) {
     for text in texts {
         assert!(printed.contains(text), "{text:?} is not in:\n{printed}");
     }
@@ -107,9 +107,8 @@ fn a_webhook_that_only_the_project_file_names_is_a_note() {
     assert!(serves(&folder));
 }
 
-#[test]
-fn a_webhook_has_the_version_of_its_comment_in_go() {
-    let folder = folder();
+/// Adds the version `v2` to the CRD.
+pub fn second_version(folder: &TempDir) {
     let crd = "config/crd/bases/crew.example.com_captains.yaml";
     let path = folder.path().join("captains").join(crd);
     let text = fs::read_to_string(&path).unwrap();
@@ -118,6 +117,12 @@ fn a_webhook_has_the_version_of_its_comment_in_go() {
         .replace("name: v1\n", "name: v2\n")
         .replace("storage: true", "storage: false");
     fs::write(&path, format!("{text}{other}")).unwrap();
+}
+
+#[test]
+fn a_webhook_has_the_version_of_its_comment_in_go() {
+    let folder = folder();
+    second_version(&folder);
     let webhooks = "internal/webhook/v1/captain_webhook.go";
     change(&folder, webhooks, "versions=v1", "versions=v2");
     contains(&printed(&folder, &[]), &["2 controllers, 1 webhook\n"]);

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use super::types::{GoType, Imports, watched};
 use crate::resource::controller::Controller;
 
 /// The type that implements a reconciler, with its file.
@@ -14,6 +15,22 @@ pub struct Reconciler {
     pub path: Rc<str>,
     /// The text of the file, which all reconcilers in it share.
     pub text: Rc<str>,
+    /// The kind that is passed to `For`, if that is known: `For(&crewv1.Captain{})`.
+    pub kind: Option<GoType>,
+}
+
+impl Reconciler {
+    /// What its name says of the kind, or its folder if it is only `Reconciler`: `captain`.
+    pub fn word(&self) -> String {
+        let name = self.receiver.strip_prefix("Reconcile");
+        let name = name.filter(|it| it.starts_with(|it: char| it.is_ascii_uppercase()));
+        let name = word(name.unwrap_or(&self.receiver));
+        if name.is_empty() || name == "reconcile" {
+            word(folder(&self.path).rsplit('/').next().unwrap_or_default())
+        } else {
+            name
+        }
+    }
 }
 
 /// All reconcilers of a project.
@@ -21,9 +38,9 @@ pub struct Reconciler {
 pub struct Reconcilers {
     /// In the order of their files.
     pub all: Vec<Reconciler>,
-    /// By the names of their types.
+    /// By what their names say.
     named: Index,
-    /// By the kinds that their files pass to `For`: `For(&crewv1.Captain{})`.
+    /// By their kinds.
     of_kind: Index,
 }
 
@@ -34,37 +51,64 @@ struct Index {
     below: BTreeMap<(String, Rc<str>), usize>,
 }
 
+/// Folders of programs and helpers that are no part of the operator.
+const NOT_THE_OPERATORS: [&str; 12] = [
+    "docs", "e2e", "examples", "fake", "fakes", "hack", "mock", "mocks", "test", "testing",
+    "tests", "tools",
+];
+
 impl Reconcilers {
-    /// Adds those of a file: `func (r *CaptainReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {`.
-    pub fn add(&mut self, path: &str, text: &str) {
-        let lines: Vec<_> = text.lines().collect();
-        let has_kind = kinds(text).next().is_some();
-        let receivers = (0..lines.len()).filter_map(|at| receiver(&lines[at..], has_kind));
+    /// Those of Go files: `func (r *CaptainReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {`.
+    pub fn read<'a>(files: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
+        let mut found = Self::default();
+        // A type may be set up in another file of its package.
+        let mut kinds: BTreeMap<(&str, &str), GoType> = BTreeMap::new();
+        let mut of_files: BTreeMap<&str, GoType> = BTreeMap::new();
+        let is_operators = |path: &str| !path.split('/').any(|it| NOT_THE_OPERATORS.contains(&it));
+        for (path, text) in files.into_iter().filter(|(path, _)| is_operators(path)) {
+            let all = watched(text, &Imports::of(text));
+            let lines: Vec<_> = text.lines().collect();
+            let has_kind = !all.is_empty();
+            let receivers = (0..lines.len()).filter_map(|at| receiver(&lines[at..], has_kind));
+            found.add(path, text, receivers);
+            for (receiver, kind) in all {
+                of_files.entry(path).or_insert_with(|| kind.clone());
+                kinds.entry((folder(path), receiver)).or_insert(kind);
+            }
+        }
+        for at in 0..found.all.len() {
+            let it = &mut found.all[at];
+            let own = kinds.get(&(folder(&it.path), it.receiver.as_str()));
+            it.kind = own.or_else(|| of_files.get(&*it.path)).cloned();
+            found.named.add(&it.word(), &it.path, at);
+            if let Some(kind) = &it.kind {
+                found.of_kind.add(&kind.name, &it.path, at);
+            }
+        }
+        found
+    }
+
+    fn add<'a>(&mut self, path: &str, text: &str, receivers: impl Iterator<Item = &'a str>) {
         let mut receivers = receivers.peekable();
         if receivers.peek().is_none() {
             return;
         }
-        for kind in kinds(text) {
-            self.of_kind.add(kind, path, self.all.len());
-        }
-        let (shared_path, shared_text): (Rc<str>, Rc<str>) = (path.into(), text.into());
-        for receiver in receivers {
-            self.named.add(&word(receiver), path, self.all.len());
-            self.all.push(Reconciler {
-                receiver: receiver.to_owned(),
-                path: shared_path.clone(),
-                text: shared_text.clone(),
-            });
-        }
+        let (path, text): (Rc<str>, Rc<str>) = (path.into(), text.into());
+        self.all.extend(receivers.map(|receiver| Reconciler {
+            receiver: receiver.to_owned(),
+            path: path.clone(),
+            text: text.clone(),
+            kind: None,
+        }));
     }
 
-    /// The reconciler of a controller: by the controller's name, by its kind, or by the kind that its file passes to `For`.
+    /// The reconciler of a controller: by the controller's name, by the kind that is passed to `For`, or by the name of the kind.
     /// Two groups may have a kind of the same name, in folders of their own.
     pub fn of(&self, controller: &Controller, group: &str) -> Option<&Reconciler> {
         let kind = &controller.target.kind;
-        let words = [&controller.name, kind].map(|name| word(name) + "reconciler");
-        let found = self.named.first(&words, group);
-        let found = found.or_else(|| self.of_kind.first(std::slice::from_ref(kind), group));
+        let found = self.named.first(&word(&controller.name), group);
+        let found = found.or_else(|| self.of_kind.first(kind, group));
+        let found = found.or_else(|| self.named.first(&word(kind), group));
         self.all.get(found?)
     }
 }
@@ -79,19 +123,22 @@ impl Index {
         self.anywhere.entry(word).or_insert(at);
     }
 
-    fn first(&self, words: &[String], folder: &str) -> Option<usize> {
-        let below = |word: &String| self.below.get(&(folder.to_owned(), word.as_str().into()));
-        let mut below = words.iter().filter_map(below);
-        let mut anywhere = words
-            .iter()
-            .filter_map(|word| self.anywhere.get(word.as_str()));
-        below.next().or_else(|| anywhere.next()).copied()
+    fn first(&self, word: &str, folder: &str) -> Option<usize> {
+        let below = self.below.get(&(folder.to_owned(), word.into()));
+        below.or_else(|| self.anywhere.get(word)).copied()
     }
 }
 
+fn folder(path: &str) -> &str {
+    path.rsplit_once('/').map_or("", |(folder, _)| folder)
+}
+
 /// A name without what kubebuilder's conventions vary.
-fn word(name: &str) -> String {
-    name.replace(['-', '_'], "").to_lowercase()
+pub fn word(name: &str) -> String {
+    let word = name.replace(['-', '_'], "").to_lowercase();
+    let ends = ["reconciler", "controller"].iter();
+    let mut short = ends.filter_map(|end| word.strip_suffix(end));
+    short.next().map(str::to_owned).unwrap_or(word)
 }
 
 /// The type that the first line gives a method `Reconcile` as controller-runtime calls it. Parts of a reconciler often have a method of
@@ -105,14 +152,5 @@ fn receiver<'a>(lines: &[&'a str], has_kind: bool) -> Option<&'a str> {
     let end = ends.position(|line| line.trim_end().ends_with(['{', '}']))?;
     let signature = lines[..=end].concat();
     let is_called = has_kind || signature.contains(".Request");
-    let name = receiver.split('[').next().unwrap_or_default();
-    let (_, kind) = name.rsplit_once(' ').unwrap_or(("", name));
-    (is_called && signature.contains("Result,")).then(|| kind.trim_start_matches('*'))
-}
-
-fn kinds(text: &str) -> impl Iterator<Item = &str> {
-    text.split("For(&").skip(1).filter_map(|call| {
-        let (ty, _) = call.split_once('{')?;
-        ty.rsplit('.').next()
-    })
+    (is_called && signature.contains("Result,")).then(|| super::types::name(receiver))
 }

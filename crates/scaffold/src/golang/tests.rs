@@ -87,11 +87,8 @@ fn version_2_says_the_domain_once_for_all_of_its_own_kinds() {
 #[test]
 fn only_methods_that_controller_runtime_calls_are_reconcilers() {
     let named = |receiver: &str, signature: &str| {
-        let mut reconcilers = Reconcilers::default();
-        reconcilers.add(
-            "a.go",
-            &format!("func ({receiver}) Reconcile({signature} {{\n}}\n"),
-        );
+        let text = format!("func ({receiver}) Reconcile({signature} {{\n}}\n");
+        let reconcilers = Reconcilers::read([("a.go", &*text)]);
         let names: Vec<_> = reconcilers.all.into_iter().map(|it| it.receiver).collect();
         names.join(" ")
     };
@@ -119,19 +116,15 @@ fn only_methods_that_controller_runtime_calls_are_reconcilers() {
         assert_eq!(named("r *Part", signature), "", "{signature}");
     }
     let object = "func (r *Crew) Reconcile(ctx context.Context, captain *v1.Captain) (ctrl.Result, error) {\n";
-    let mut reconcilers = Reconcilers::default();
-    reconcilers.add(
-        "a.go",
-        &(object.to_owned() + "ctrl.NewControllerManagedBy(mgr).For(&v1.Captain{})\n"),
-    );
+    let text = object.to_owned() + "\tctrl.NewControllerManagedBy(mgr).For(&v1.Captain{})\n";
+    let reconcilers = Reconcilers::read([("a.go", &*text)]);
     assert_eq!(reconcilers.all.len(), 1);
 }
 
 #[test]
 fn go_files_say_who_reconciles_and_what_they_need() {
     let text = "// +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get\n// +kubebuilder:object:root=true\nconst captainFinalizer = \"crew.example.com/ship\"\nvar finalizers = 3\nfunc (r *CaptainReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {}\nfunc (CaptainReconciler) Reconcile(\n\tctx context.Context, req ctrl.Request) (ctrl.Result, error) {\nfunc (r *Other) Reset() {}\n";
-    let mut reconcilers = Reconcilers::default();
-    reconcilers.add("a.go", text);
+    let reconcilers = Reconcilers::read([("a.go", text)]);
     let names: Vec<_> = reconcilers
         .all
         .iter()
