@@ -218,6 +218,10 @@ struct Imported {
     controllers: Vec<(String, Option<String>)>,
     /// The Go files that are carried, each with the first Rust file that it belongs to, which has it as a comment.
     carried: BTreeMap<String, String>,
+    /// The same for webhooks, whose files need not have the permissions.
+    carried_webhooks: BTreeMap<String, String>,
+    /// Each webhook's file, with a Go file that it replaces.
+    webhooks: Vec<(String, Option<String>)>,
     /// The reconcilers that have a controller, by file and name.
     ported: BTreeSet<(String, String)>,
     /// Notes about controllers.
@@ -247,6 +251,8 @@ impl Imported {
             shared: BTreeMap::new(),
             controllers: Vec::new(),
             carried: BTreeMap::new(),
+            carried_webhooks: BTreeMap::new(),
+            webhooks: Vec::new(),
             ported: BTreeSet::new(),
             code: Vec::new(),
             external: Vec::new(),
@@ -274,6 +280,10 @@ impl Imported {
             imported.code(resource, found)?;
         }
         imported.unnamed(found);
+        for resource in resources {
+            imported.admission(resource, found)?;
+        }
+        imported.unnamed_webhooks(found);
         let mut edits = carried::deployment(found, imported.intent.project());
         let is_carried = |path: &str| imported.carried.contains_key(path);
         edits.extend(carried::others(&found.permissions, is_carried));
@@ -397,7 +407,7 @@ impl Imported {
         ));
     }
 
-    /// The controllers and webhooks of a resource.
+    /// The controllers of a resource.
     fn code(&mut self, resource: &GoResource, found: &Found) -> anyhow::Result<()> {
         let names = resource.controller_names();
         let has_code = !names.is_empty() || resource.webhooks.is_some();
@@ -411,10 +421,17 @@ impl Imported {
         for name in names {
             self.controller(&name, target.clone(), resource, found)?;
         }
-        if let Some(webhooks) = &resource.webhooks {
-            self.webhooks(resource, webhooks, &target, found)?;
-        }
         Ok(())
+    }
+
+    /// The webhooks of a resource. A Go file that has its reconciler, too, is carried with that.
+    fn admission(&mut self, resource: &GoResource, found: &Found) -> anyhow::Result<()> {
+        let target = target(resource, self.intent.project());
+        let target = target.filter(|_| !self.undefined.contains(resource));
+        match (&resource.webhooks, target) {
+            (Some(webhooks), Some(target)) => self.webhooks(resource, webhooks, &target, found),
+            _ => Ok(()),
+        }
     }
 }
 

@@ -233,7 +233,7 @@ fn a_project_whose_files_differ_from_its_project_file_is_taken_over_whole() {
         "imported captains: 2 versions, 2 controllers, 1 webhook",
         "found no CRD of `Settings`, so it is not imported: right for a kind of configuration files",
         "the reconciler `HarbourReconciler` in `cmd/more.go`, of which `PROJECT` names no controller",
-        "the webhook at `/mate` in `cmd/more.go`, because `PROJECT` does not name it; create it with `kbr create webhook`",
+        "the webhook at `/mate` in `cmd/more.go`, because it is not for a kind of this project or of Kubernetes that has none yet; create it with `kbr create webhook`",
         "a finalizer of which `/mate` is a part: keep its whole name",
         "not taken over: `config/crd/others/patch.yaml`",
         "| `src/controllers/captain.rs` | `internal/controller/captain_controller.go` |",
@@ -343,7 +343,7 @@ fn a_project_of_version_2_is_named_after_its_module() {
             "note: `PROJECT` has no project name: the new project is `{name}`; `--project-name` changes it"
         );
         assert!(printed.contains(&note), "{printed}");
-        let summary = format!("imported {name}: 1 version, 1 controller, 0 webhooks");
+        let summary = format!("imported {name}: 1 version, 1 controller, 1 webhook");
         assert!(printed.contains(&summary), "{printed}");
         fs::remove_dir_all(folder.path().join("new")).unwrap();
     };

@@ -7,6 +7,7 @@ pub mod deployed;
 mod kustomize;
 mod lease;
 mod manifests;
+mod program;
 mod project;
 mod reconcilers;
 mod source;
@@ -28,7 +29,7 @@ pub use project::{GoProject, GoResource, GoWebhooks, MOST};
 pub use reconcilers::{Reconciler, Reconcilers, word};
 pub use source::Marker;
 pub use types::GoType;
-pub use webhooks::Described;
+pub use webhooks::{Admitting, Described, described};
 
 /// The files of a project by their paths, relative to its root, with `/` as the separator.
 pub type Files = BTreeMap<String, String>;
@@ -48,6 +49,8 @@ pub struct Found {
     pub permissions: Vec<Marker>,
     /// The `+kubebuilder:webhook` comments of all Go files.
     pub webhooks: Vec<Described>,
+    /// The Go files with webhooks and conversions.
+    pub admitting: Vec<Admitting>,
     /// The objects in `config/samples`.
     pub samples: Samples,
     /// What its `config/default` deploys.
@@ -62,6 +65,10 @@ pub struct Found {
     pub lease: Option<String>,
     /// The field managers under which the operator writes, besides the name of its program.
     pub field_owners: BTreeSet<String>,
+    /// The programs that the Dockerfiles run.
+    pub programs: Vec<String>,
+    /// The flags that `main.go` defines.
+    pub flags: Vec<String>,
     /// Names of finalizers that Go files define.
     pub finalizers: Vec<String>,
     /// The default of `IMG` in the Makefile.
@@ -131,11 +138,17 @@ pub fn read_with(files: &Files, crds: Option<&Files>) -> anyhow::Result<Found> {
         reconcilers,
         permissions,
         webhooks,
+        admitting: sources
+            .iter()
+            .filter_map(|(path, text)| Admitting::of(path, text))
+            .collect(),
         lease: lease::lease(&sources),
         field_owners: sources
             .iter()
             .flat_map(|(_, text)| source::field_owners(text))
             .collect(),
+        programs: program::programs(files),
+        flags: program::flags(&sources),
         finalizers: sources
             .iter()
             .flat_map(|(_, text)| source::finalizers(text))

@@ -24,7 +24,7 @@ const SKIPPED: [&str; 8] = [
 const MOST: usize = 64 << 20;
 const DEEPEST: usize = 16;
 
-/// PROJECT, Makefile, license, Go files, what is below `config`, and CRDs. Links are not followed.
+/// PROJECT, Makefile, Dockerfiles, license, Go files, what is below `config`, and CRDs. Links are not followed.
 ///
 /// # Errors
 /// A folder or file cannot be read, or all of them are too large.
@@ -108,5 +108,6 @@ fn is_read(path: &str) -> bool {
     ]
     .contains(&path)
         || extension.is_some_and(|it| it == "go")
+        || path.rsplit('/').next() == Some("Dockerfile")
         || (path.starts_with("config/") && golang::is_yaml(path))
 }

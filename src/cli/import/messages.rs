@@ -47,6 +47,7 @@ pub fn report(args: &Args, found: &Found, imported: &Imported) -> Report {
     report.extend(Part::Files, imported.samples.clone());
     report.extend(Part::Files, files(found));
     report.port(&imported.controllers);
+    report.port(&imported.webhooks);
     report
 }
 
@@ -63,7 +64,14 @@ fn deployment(found: &Found) -> Vec<String> {
             "the Deployment has the flag `{flag}`: add it to `src/main.rs` first, then to `config/manager/manager.yaml`"
         )
     });
-    watched.into_iter().chain(flags).collect()
+    let others: Vec<_> = found.flags.iter().map(|it| format!("`{it}`")).collect();
+    let others = (!others.is_empty()).then(|| {
+        format!(
+            "`main.go` has flags that the new operator has not: {}; add those that your users set to `Options` in `src/main.rs`",
+            others.join(", ")
+        )
+    });
+    watched.into_iter().chain(flags).chain(others).collect()
 }
 
 fn types(args: &Args, found: &Found, imported: &Imported) -> Vec<String> {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::Imported;
-use kbr_scaffold::golang::{Found, Reconciler};
+use kbr_scaffold::golang::{self, Described, Found, Reconciler};
 
 /// A sentence for each Go file with reconcilers that is not taken over.
 pub fn reconcilers(found: &Found, imported: &Imported) -> Vec<String> {
@@ -30,22 +30,27 @@ pub fn reconcilers(found: &Found, imported: &Imported) -> Vec<String> {
 
 /// A sentence for each webhook that is not taken over, with the reason.
 pub fn webhooks(found: &Found, imported: &Imported) -> Vec<String> {
-    let taken = imported.intent.project().webhooks();
-    let taken: BTreeSet<&str> = taken
+    let mut notes = imported.webhooks_left.clone();
+    let tables: Vec<_> = imported.intent.project().webhooks().collect();
+    let taken: BTreeSet<&str> = tables
+        .iter()
         .flat_map(|it| [it.defaulting.as_str(), it.validation.as_str()])
         .collect();
-    let mut first = taken.clone();
-    let mut notes = imported.webhooks_left.clone();
+    let firsts: Vec<&Described> = tables
+        .iter()
+        .flat_map(|table| golang::described(table, &found.webhooks))
+        .map(|(_, _, first)| first)
+        .collect();
     for webhook in &found.webhooks {
         let path = webhook.path.as_deref().unwrap_or_default();
-        if first.remove(path) && !path.is_empty() {
+        if firsts.iter().any(|it| webhook.is_more_of(it)) {
             continue;
         }
         let reason = match found.no_webhooks {
             Some(reason) => reason,
             None if path.is_empty() => "its comment has no `path`",
             None if taken.contains(path) => "another one has the same path",
-            None => "`PROJECT` does not name it",
+            None => "it is not for a kind of this project or of Kubernetes that has none yet",
         };
         notes.push(format!(
             "not taken over: the webhook at `{path}` in `{}`, because {reason}; create it with `kbr create webhook`",

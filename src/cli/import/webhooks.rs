@@ -1,10 +1,10 @@
 //! The webhooks that the API server calls in Go. PROJECT alone does not define one: a webhook without a server rejects each request.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::Imported;
 use kbr_host::diagnostic::Problems;
-use kbr_scaffold::golang::{Found, GoResource, GoWebhooks, carried};
+use kbr_scaffold::golang::{self, Admitting, Found, GoResource, GoWebhooks, carried};
 use kbr_scaffold::project::{Project, Table};
 use kbr_scaffold::resource::target::Target;
 use kbr_scaffold::resource::webhook::{AdmissionKind, Webhook};
@@ -46,12 +46,70 @@ impl Imported {
             let mut problems = Problems::default();
             webhook.check(&mut problems);
             problems.into_result()?;
-            let head = &self.intent.project().head;
-            let edits = carried::webhook(&webhook, &found.webhooks, head);
-            self.intent.add(Table::Webhook(webhook));
-            self.intent.edit(edits);
+            self.webhook(webhook, found);
         }
         Ok(())
+    }
+
+    /// Webhooks that PROJECT does not name: each that Go deploys for a kind of the project or of Kubernetes that has none yet.
+    pub(super) fn unnamed_webhooks(&mut self, found: &Found) {
+        let mut tables: Vec<Webhook> = Vec::new();
+        let described = found.webhooks.iter();
+        for described in described.filter(|_| found.no_webhooks.is_none()) {
+            let project = self.intent.project();
+            let Some((target, verb)) = described.kind(project) else {
+                continue;
+            };
+            let path = described.path.as_deref().unwrap_or_default();
+            let is_taken = |it: &Webhook| {
+                let has_verb = it.target.matches(&target) && !it.at(verb).is_empty();
+                has_verb || it.defaulting == path || it.validation == path
+            };
+            if project.webhooks().any(is_taken) || tables.iter().any(is_taken) {
+                continue;
+            }
+            let mut alone = Webhook::new(target.clone());
+            path.clone_into(alone.path_mut(verb));
+            let mut problems = Problems::default();
+            alone.check(&mut problems);
+            if problems.into_result().is_err() {
+                continue;
+            }
+            match tables.iter_mut().find(|it| it.target.matches(&target)) {
+                Some(table) => path.clone_into(table.path_mut(verb)),
+                None => tables.push(alone),
+            }
+        }
+        for table in tables {
+            self.webhook(table, found);
+        }
+    }
+
+    /// The table, the comments, and the files with the webhook and its conversions in Go.
+    fn webhook(&mut self, webhook: Webhook, found: &Found) {
+        let head = &self.intent.project().head;
+        let mut edits = carried::webhook(&webhook, &found.webhooks, head);
+        let described = golang::described(&webhook, &found.webhooks);
+        let described: BTreeSet<_> = described.map(|(_, _, it)| &it.marker.path).collect();
+        let kind = &webhook.target.kind;
+        let is_of = |file: &&Admitting| {
+            file.converts(kind, &webhook.spokes) || described.contains(&file.path)
+        };
+        for file in found.admitting.iter().filter(is_of) {
+            let path = file.path.to_string();
+            let first = self.carried.get(&path);
+            let first = first.or_else(|| self.carried_webhooks.get(&path));
+            edits.push(carried::admitting(
+                &webhook,
+                file,
+                first.map(String::as_str),
+            ));
+            let ours = webhook.path();
+            self.webhooks.push((ours.clone(), Some(path.clone())));
+            self.carried_webhooks.entry(path).or_insert(ours);
+        }
+        self.intent.add(Table::Webhook(webhook));
+        self.intent.edit(edits);
     }
 }
 

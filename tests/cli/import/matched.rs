@@ -70,3 +70,87 @@ fn versions_of_one_kind_have_one_controller() {
         &["crew::v1::Captain"],
     );
 }
+
+#[test]
+fn webhooks_that_only_their_comments_name_come_with_all_of_these_and_their_go() {
+    let folder = folder();
+    let said = "  webhooks:\n    defaulting: true\n    validation: true\n    webhookVersion: v1\n";
+    change(&folder, "PROJECT", said, "");
+    let go = "internal/webhook/v1/captain_webhook.go";
+    let check = "path=/check,mutating=false,failurePolicy=fail";
+    let second = "// +kubebuilder:webhook:path=/check,mutating=false,failurePolicy=ignore,sideEffects=None,groups=crew.example.com,resources=captains,verbs=delete,versions=v1,name=dcaptain-v1.kb.io,admissionReviewVersions=v1\n";
+    let first = format!("// +kubebuilder:webhook:{check}");
+    change(&folder, go, &first, &format!("{second}{first}"));
+    let pods = "// +kubebuilder:webhook:path=/mutate-pods,mutating=true,failurePolicy=ignore,sideEffects=None,groups=\"\",resources=pods,verbs=create,versions=v1,name=mpod.kb.io,admissionReviewVersions=v1\n// +kubebuilder:rbac:groups=core,resources=pods,verbs=get\n";
+    write(&folder, "internal/pods.go", pods);
+    let text = printed(&folder, &[]);
+    contains(
+        &text,
+        &[
+            "1 version, 2 controllers, 2 webhooks",
+            "`src/webhooks/crew_v1_captain.rs` | `internal/webhook/v1/captain_webhook.go`",
+        ],
+    );
+    assert!(!text.contains("not taken over: the webhook"), "{text}");
+    has(
+        &folder,
+        "src/webhooks/crew_v1_captain.rs",
+        &[
+            "path=/mutate-crew-example-com-v1-captain,mutating=true",
+            "verbs=delete,versions=v1,name=dcaptain-v1.kb.io,admissionReviewVersions=v1\n// +kbr:webhook:path=/check,mutating=false,failurePolicy=fail",
+            "// The webhook or conversion in Go, to port step by step: `internal/webhook/v1/captain_webhook.go`",
+            "\n// package v1\n",
+        ],
+    );
+    has(
+        &folder,
+        "src/webhooks/core_v1_pod.rs",
+        &["path=/mutate-pods,"],
+    );
+    let permission = "// +kbr:rbac:groups=core,resources=pods,verbs=get\n";
+    has(&folder, "src/main.rs", &[permission]);
+}
+
+#[test]
+fn conversions_come_with_their_go() {
+    let folder = folder();
+    super::safe::second_version(&folder);
+    let webhooks = "    defaulting: true\n    validation: true\n";
+    change(&folder, "PROJECT", webhooks, "    conversion: true\n");
+    let convert = "package v2\n\nfunc (src *Captain) ConvertTo(dst conversion.Hub) error {\n\treturn nil\n}\n";
+    write(&folder, "api/v2/conversion.go", convert);
+    printed(&folder, &[]);
+    let text = "`api/v2/conversion.go` of the project";
+    has(
+        &folder,
+        "src/webhooks/crew_v1_captain.rs",
+        &[text, "ConvertTo(dst"],
+    );
+}
+
+#[test]
+fn the_entry_point_of_the_image_is_a_field_manager_and_flags_of_main_are_a_note() {
+    let folder = folder();
+    let manager = "config/manager/manager.yaml";
+    let path = folder.path().join("captains").join(manager);
+    let text = std::fs::read_to_string(path).unwrap();
+    let command = text.lines().find(|line| line.contains("command:"));
+    if let Some(command) = command {
+        change(&folder, manager, &format!("{command}\n"), "");
+    }
+    write(&folder, "Dockerfile", "FROM a\nENTRYPOINT [\"/bin/sea\"]\n");
+    let flags =
+        "\tflag.StringVar(&tide, \"tide\", \"\", \"\")\n\tflag.IntVar(&n, \"depth\", 1, \"\")\n";
+    change(
+        &folder,
+        "cmd/main.go",
+        "package main\n",
+        &format!("package main\n\nfunc init() {{\n{flags}}}\n"),
+    );
+    let text = printed(&folder, &[]);
+    has(&folder, "src/main.rs", &["manager.take_over(\"sea\");"]);
+    contains(
+        &text,
+        &["`main.go` has flags that the new operator has not: `depth`, `tide`;"],
+    );
+}

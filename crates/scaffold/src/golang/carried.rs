@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use super::{Described, Found, Manager, Marker, Reconciler};
+use super::{Admitting, Described, Found, Manager, Marker, Reconciler, described};
 use crate::blueprint::Edit;
 use crate::project::{Head, Project};
 use crate::quote;
@@ -29,26 +29,43 @@ pub fn controller(
         .take_while(|it| it.path == reconciler.path);
     let lines = lines(own);
     let (last, registers) = EVENTS.split_once('\n').unwrap_or_default();
-    let source = format!(
-        "\n{}//\n{}",
-        quote::rust_comment(&format!(
-            "The reconciler in Go, to port step by step: `{}` of the project that this one was imported from.",
-            reconciler.path
-        )),
-        quote::rust_comment(&reconciler.text)
-    );
+    let source = source("reconciler", &reconciler.path, &reconciler.text);
     vec![
         Edit::replace(&path, EVENTS, &format!("{last}\n{lines}{registers}")),
         Edit::append(&path, &source),
     ]
 }
 
+/// A Go file as a comment.
+fn source(what: &str, path: &str, text: &str) -> String {
+    format!(
+        "\n{}//\n{}",
+        quote::rust_comment(&format!(
+            "The {what} in Go, to port step by step: `{path}` of the project that this one was imported from."
+        )),
+        quote::rust_comment(text)
+    )
+}
+
 /// Where the reconciler of a controller is, if its Go file and the permissions in it are already carried into `first`.
 pub fn beside(controller: &Controller, first: &str) -> Edit {
+    carried_into("reconciler", &controller.path(), first)
+}
+
+fn carried_into(what: &str, path: &str, first: &str) -> Edit {
     let text = format!(
-        "\n// The reconciler in Go is in the comment at the end of `{first}`, from the same file.\n"
+        "\n// The {what} in Go is in the comment at the end of `{first}`, from the same file.\n"
     );
-    Edit::append(&controller.path(), &text)
+    Edit::append(path, &text)
+}
+
+/// A Go file with webhooks or conversions, in the file of a webhook; or where it is, if it is carried into `first`.
+pub fn admitting(webhook: &Webhook, file: &Admitting, first: Option<&str>) -> Edit {
+    let what = "webhook or conversion";
+    match first {
+        Some(first) => carried_into(what, &webhook.path(), first),
+        None => Edit::append(&webhook.path(), &source(what, &file.path, &file.text)),
+    }
 }
 
 /// The permissions of the Go files that become no controller.
@@ -86,19 +103,15 @@ fn lines<'a>(permissions: impl Iterator<Item = &'a Marker>) -> String {
     plain
 }
 
-/// How and when the API server calls the webhooks, as their comments in Go say it.
-pub fn webhook(webhook: &Webhook, described: &[Described], head: &Head) -> Vec<Edit> {
-    let verbs = [
-        (AdmissionKind::Mutate, &webhook.defaulting),
-        (AdmissionKind::Validate, &webhook.validation),
-    ];
-    let edit = |(verb, path): (AdmissionKind, &String)| {
-        let marker = &described.iter().find(|it| it.is_at(verb, path))?.marker;
+/// How and when the API server calls the webhooks, as their comments in Go say it: one may have several, for different operations.
+pub fn webhook(webhook: &Webhook, all: &[Described], head: &Head) -> Vec<Edit> {
+    let edit = |(verb, path, first): (AdmissionKind, &str, &Described)| {
         let ours = webhook.marker(verb, path, &head.names().namespace, &head.manager_id());
-        Some(Edit::replace(&webhook.path(), &ours, &marker.line()))
+        let same = all.iter().filter(|it| it.is_more_of(first));
+        let lines: Vec<_> = same.map(|it| it.marker.line()).collect();
+        Edit::replace(&webhook.path(), &ours, &lines.join("\n"))
     };
-    let created = verbs.into_iter().filter(|(_, path)| !path.is_empty());
-    created.filter_map(edit).collect()
+    described(webhook, all).map(edit).collect()
 }
 
 /// The Deployment and the image.
@@ -132,8 +145,13 @@ pub fn deployment(found: &Found, project: &Project) -> Vec<Edit> {
 
 /// The field managers of the operator in Go, whose fields the controllers take over.
 fn predecessors(found: &Found) -> Edit {
-    let program = found.manager.program.as_deref().unwrap_or("manager");
-    let mut names = vec![program];
+    let mut names: Vec<_> = found.manager.program.iter().map(String::as_str).collect();
+    if names.is_empty() {
+        names.extend(found.programs.iter().map(String::as_str));
+    }
+    if names.is_empty() {
+        names.push("manager");
+    }
     names.extend(found.field_owners.iter().map(String::as_str));
     names.dedup();
     let mut lines = "    // Takes over the fields of children that the operator in Go owns; until `kbr import --check` finds none.\n".to_owned();

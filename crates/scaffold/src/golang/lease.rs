@@ -8,14 +8,18 @@ type Source<'a> = (&'a String, &'a String);
 /// Constants that are made of constants.
 const DEEPEST: usize = 8;
 
-/// The Lease of the program that is imported; `None` if it is unknown, or if several programs may be that one.
-pub fn lease(sources: &[Source]) -> Option<String> {
-    let rank = |path: &str| match path {
+/// How far a file is from the program: the lowest has its options.
+pub fn rank(path: &str) -> usize {
+    match path {
         "cmd/main.go" => 0,
         "main.go" => 1,
         path if path.ends_with("/main.go") => 2,
         _ => 3,
-    };
+    }
+}
+
+/// The Lease of the program that is imported; `None` if it is unknown, or if several programs may be that one.
+pub fn lease(sources: &[Source]) -> Option<String> {
     let of_rank = |wanted: usize| {
         let files = sources.iter().filter(move |(path, _)| rank(path) == wanted);
         let all = files.flat_map(|file| options(file.1).map(move |it| (file, it)));

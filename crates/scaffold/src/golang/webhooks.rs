@@ -1,10 +1,14 @@
 //! The webhooks that comments in Go files describe, each comment parsed once.
 
 use std::collections::BTreeSet;
+use std::rc::Rc;
 
 use super::source::Marker;
+use super::types::name;
+use crate::project::Project;
+use crate::resource::kubernetes;
 use crate::resource::target::Target;
-use crate::resource::webhook::AdmissionKind;
+use crate::resource::webhook::{AdmissionKind, Webhook};
 
 /// A comment `+kubebuilder:webhook:…`.
 #[derive(Debug)]
@@ -54,9 +58,85 @@ impl Described {
         self.versions.contains(version)
     }
 
+    /// The one kind that it is for, in a version of the project or of Kubernetes, and whether it mutates.
+    pub fn kind(&self, project: &Project) -> Option<(Target, AdmissionKind)> {
+        let only = |all: &BTreeSet<String>| (all.len() == 1).then(|| all.first().cloned());
+        let (group, plural) = (only(&self.groups)??, only(&self.resources)??);
+        let group = if group == "core" { "" } else { &*group };
+        let mut own = project.apis();
+        let own = own.find(|it| {
+            it.full_group == group && it.plural == plural && self.has_version(&it.version)
+        });
+        let built_in = || {
+            let mut all = kubernetes::kinds();
+            all.find(|it| it.group == group && it.plural == plural && self.has_version(it.version))
+        };
+        let target = own.map(Target::own);
+        let target = target.or_else(|| built_in().map(|it| Target::kubernetes(&it)))?;
+        self.path.as_ref().and(Some((target, self.verb?)))
+    }
+
+    /// Whether the API server calls the same webhook, for other operations.
+    pub fn is_more_of(&self, other: &Self) -> bool {
+        let is_same = self.verb == other.verb && self.path == other.path;
+        is_same && self.groups == other.groups && self.resources == other.resources
+    }
+
     /// Whether the API server calls it here.
-    pub fn is_at(&self, verb: AdmissionKind, path: &str) -> bool {
+    fn is_at(&self, verb: AdmissionKind, path: &str) -> bool {
         self.verb == Some(verb) && self.path.as_deref() == Some(path)
+    }
+}
+
+/// The comments of the webhooks of a table, each with its mutating or validating webhook's path: the first of those.
+pub fn described<'a>(
+    table: &'a Webhook,
+    all: &'a [Described],
+) -> impl Iterator<Item = (AdmissionKind, &'a str, &'a Described)> {
+    let verbs = [
+        (AdmissionKind::Mutate, table.defaulting.as_str()),
+        (AdmissionKind::Validate, table.validation.as_str()),
+    ];
+    let verbs = verbs.into_iter().filter(|(_, path)| !path.is_empty());
+    verbs.filter_map(|(verb, path)| {
+        let first = all.iter().find(|it| it.is_at(verb, path))?;
+        Some((verb, path, first))
+    })
+}
+
+/// A Go file with webhooks or conversions.
+#[derive(Clone, Debug)]
+pub struct Admitting {
+    /// `internal/webhook/v1/captain_webhook.go`.
+    pub path: Rc<str>,
+    /// Its text.
+    pub text: Rc<str>,
+    /// The types that it converts: `func (src *Captain) ConvertTo(dst conversion.Hub) error {`.
+    pub converted: BTreeSet<String>,
+}
+
+impl Admitting {
+    /// A file, if it has conversions, or comments from which webhooks are generated.
+    pub fn of(path: &str, text: &str) -> Option<Self> {
+        let converted = |line: &str| {
+            let (receiver, rest) = line.strip_prefix("func (")?.split_once(") ")?;
+            let is_conversion = rest.starts_with("ConvertTo(");
+            is_conversion.then(|| name(receiver).to_owned())
+        };
+        let converted: BTreeSet<_> = text.lines().filter_map(converted).collect();
+        let has_webhook = text.contains("+kubebuilder:webhook:");
+        (has_webhook || !converted.is_empty()).then(|| Self {
+            path: path.into(),
+            text: text.into(),
+            converted,
+        })
+    }
+
+    /// Whether it converts one of these versions of a kind: its folder is called like the version.
+    pub fn converts(&self, kind: &str, versions: &[String]) -> bool {
+        let mut folders = self.path.rsplit('/').skip(1);
+        let folder = folders.next().unwrap_or_default();
+        self.converted.contains(kind) && versions.iter().any(|it| it == folder)
     }
 }
 

@@ -103,6 +103,14 @@ impl Webhook {
         !(self.defaulting.is_empty() && self.validation.is_empty())
     }
 
+    /// The path of its defaulting or validating webhook; empty without one.
+    pub fn at(&self, verb: AdmissionKind) -> &str {
+        match verb {
+            AdmissionKind::Mutate => &self.defaulting,
+            AdmissionKind::Validate => &self.validation,
+        }
+    }
+
     /// The path of its defaulting or validating webhook.
     pub fn path_mut(&mut self, verb: AdmissionKind) -> &mut String {
         match verb {
