@@ -43,7 +43,7 @@ impl Imported {
             return Ok(());
         }
         let controller = controller::name(target, name, project)?.value;
-        self.add(controller, reconciler, found);
+        self.add(&controller, reconciler, found);
         Ok(())
     }
 
@@ -84,18 +84,18 @@ impl Imported {
             }
             let planned = controller::name(target, name.as_deref(), project);
             if let Some(planned) = planned.ok().filter(|it| !it.recorded) {
-                self.add(planned.value, Some(reconciler), found);
+                self.add(&planned.value, Some(reconciler), found);
             }
         }
     }
 
     /// The table, and the file with the reconciler in Go.
-    fn add(&mut self, controller: Controller, reconciler: Option<&Reconciler>, found: &Found) {
+    fn add(&mut self, controller: &Controller, reconciler: Option<&Reconciler>, found: &Found) {
         self.intent.add(Table::Controller(controller.clone()));
         if let Some(reconciler) = reconciler {
             self.intent.edit(match self.carried.get(&*reconciler.path) {
-                Some(first) => vec![carried::beside(&controller, first)],
-                None => carried::controller(&controller, reconciler, &found.permissions),
+                Some(first) => vec![carried::beside(controller, first)],
+                None => carried::controller(controller, reconciler, &found.permissions),
             });
             let path = reconciler.path.to_string();
             let key = (path.clone(), reconciler.receiver.clone());
