@@ -89,7 +89,10 @@ fn flag(line: &str) -> Option<&str> {
         "",
     ];
     let line = line.trim();
-    let (call, arguments) = line.split_once('(')?;
+    // cobra: `command.Flags().StringVar(`.
+    let set = line.find("lags().").map_or(0, |at| at + "lags()".len());
+    let (call, arguments) = line[set..].split_once('(')?;
+    let owner = line[..set + call.len()].to_lowercase();
     let function = call.rsplit('.').next().filter(|it| it.len() < call.len())?;
     let ty = function.strip_suffix('P').unwrap_or(function);
     let (ty, is_var) = match ty.strip_suffix("Var") {
@@ -101,7 +104,6 @@ fn flag(line: &str) -> Option<&str> {
         Some(place) => place.split_once(", ")?.1,
         None => arguments,
     };
-    let owner = call.to_lowercase();
     let is_flag = is_var && place.is_some() || owner.contains("flag") || owner.contains("fs.");
     let (name, _) = arguments.strip_prefix('"')?.split_once('"')?;
     let is_name = |it: char| it.is_ascii_alphanumeric() || "-_.".contains(it);
