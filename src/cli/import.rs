@@ -185,6 +185,7 @@ fn names(found: &Found) -> Given {
         namespace: kept(&namespace).filter(|it| !is_built_in(it)),
         deployment: name.and_then(|it| kept(&it)),
         service_account: manager.account.as_ref().and_then(|it| kept(it)),
+        container: manager.container.as_ref().and_then(|it| kept(it)),
         lease: found.lease.clone(),
     }
 }

@@ -39,6 +39,7 @@ pub fn objects(rendered: &str, names: &Names) -> Result<Objects, String> {
             rename(&mut object["spec"]["conversion"], names);
         } else {
             rename(&mut object, names);
+            call_manager(&mut object);
         }
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let metadata = &object["metadata"];
@@ -52,6 +53,21 @@ pub fn objects(rendered: &str, names: &Names) -> Result<Objects, String> {
         }
     }
     Ok(objects)
+}
+
+/// Gives the operator's container the name that kbr has for it.
+fn call_manager(object: &mut Value) {
+    let is_operator = object["metadata"]["name"] == "P-controller-manager";
+    let containers = object.pointer_mut("/spec/template/spec/containers");
+    let containers = containers.and_then(Value::as_array_mut);
+    let Some(containers) = containers.filter(|_| is_operator) else {
+        return;
+    };
+    if !containers.iter().any(|it| it["name"] == "manager")
+        && let Some(first) = containers.first_mut()
+    {
+        first["name"] = "manager".into();
+    }
 }
 
 fn rename(value: &mut Value, names: &Names) {

@@ -49,7 +49,7 @@ const DEPLOYED: [(&str, &str); 8] = [
     ),
     (
         "config/rbac/account.yaml",
-        "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: mate, namespace: system}\n",
+        "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: mate, namespace: system, annotations: {cloud: role}}\n",
     ),
     (
         "config/rbac/role.yaml",
@@ -101,6 +101,8 @@ fn what_a_project_in_go_deploys_is_deployed_by_the_imported_one_or_named() {
     assert_eq!(pod["containers"].as_array().unwrap().len(), 2);
     assert_eq!(pod["containers"][0]["livenessProbe"]["periodSeconds"], 7);
     assert!(ours.contains_key("ServiceAccount P-daemon"));
+    let account = &ours["ServiceAccount P-mate"]["metadata"];
+    assert_eq!(account["annotations"], json!({ "cloud": "role" }));
     let main = fs::read_to_string(project.path().join("src/main.rs")).unwrap();
     let permission = "// +kbr:rbac:groups=core,resources=nodes,verbs=get;list\n";
     assert!(main.contains(permission), "{main}");

@@ -65,6 +65,8 @@ impl Budget {
         let most = limits.max_nodes.min(length.saturating_add(REPEATED));
         limits.max_nodes = most.min(self.nodes);
         limits.max_total_scalar_bytes = limits.max_total_scalar_bytes.min(self.bytes);
+        // kubebuilder's own kustomization has 150 lines of comments in a row. No text has more than bytes.
+        limits.max_buffered_comment_events = length;
         let used = Rc::new(Cell::new((0, 0)));
         let seen = Rc::clone(&used);
         let mut options = Options::default();
@@ -166,5 +168,13 @@ mod tests {
         assert!(budget.documents::<Lists>("a: [b]\nc: ]").is_err());
         assert!(budget.nodes < MOST_NODES && !budget.is_spent());
         assert_eq!(budget.document::<Lists>("a: [b]").unwrap().len(), 1);
+    }
+
+    #[test]
+    fn comments_are_as_many_as_there_are() {
+        let text = format!("a:\n{}- 1\n", "# x\n".repeat(10_000));
+        let mut budget = Budget::default();
+        let documents: Vec<BTreeMap<String, Vec<u8>>> = budget.documents(&text).unwrap();
+        assert_eq!(documents[0]["a"], [1]);
     }
 }

@@ -132,16 +132,17 @@ pub fn read_with(files: &Files, crds: Option<&Files>) -> anyhow::Result<Found> {
     let texts = sources.iter();
     let reconcilers = Reconcilers::read(texts.map(|(path, text)| (path.as_str(), text.as_str())));
     let (webhooks, permissions) = markers(&sources, &project)?;
+    let admitting = sources.iter();
+    let admitting = admitting.filter_map(|(path, text)| Admitting::of(path, text));
+    let admitting: Vec<_> = admitting.collect();
+    project.correct_hubs(&admitting.iter().flat_map(Admitting::hubs).collect());
     Ok(Found {
         definitions: definitions.files.into_values().flatten().collect(),
         elsewhere: definitions.elsewhere,
         reconcilers,
         permissions,
         webhooks,
-        admitting: sources
-            .iter()
-            .filter_map(|(path, text)| Admitting::of(path, text))
-            .collect(),
+        admitting,
         lease: lease::lease(&sources),
         field_owners: sources
             .iter()

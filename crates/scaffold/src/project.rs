@@ -189,6 +189,7 @@ impl Project {
             namespace: names.namespace,
             deployment: names.deployment,
             service_account: names.service_account,
+            container: names.container,
             lease: names.lease,
             manager_id: head.manager_id(),
             vendored: head.library.is_vendored(),

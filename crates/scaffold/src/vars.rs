@@ -23,6 +23,8 @@ pub struct Vars {
     pub deployment: String,
     /// Its `ServiceAccount`, with the same name.
     pub service_account: String,
+    /// `manager`: the operator's container.
+    pub container: String,
     /// `<project>.<domain>`: the name of the Lease.
     pub lease: String,
     /// A URL for the manifest's `repository`, from `--repo`, or empty.

@@ -129,6 +129,24 @@ fn conversions_come_with_their_go() {
 }
 
 #[test]
+fn the_hub_is_the_version_whose_go_has_it_although_the_project_file_names_an_older_one() {
+    let folder = folder();
+    super::safe::second_version(&folder);
+    let webhooks = "    defaulting: true\n    validation: true\n";
+    change(&folder, "PROJECT", webhooks, "    conversion: true\n");
+    let newer = "resources:\n- {api: {crdVersion: v1}, domain: example.com, group: crew, kind: Captain, version: v2}\n";
+    change(&folder, "PROJECT", "resources:\n", newer);
+    let hub = "package v2\n\nfunc (*Captain) Hub() {}\n";
+    write(&folder, "api/v2/captain_conversion.go", hub);
+    let convert = "package v1\n\nfunc (src *Captain) ConvertTo(dst conversion.Hub) error {\n\treturn nil\n}\n";
+    write(&folder, "api/v1/captain_conversion.go", convert);
+    printed(&folder, &[]);
+    let go = "`api/v1/captain_conversion.go` of the project";
+    let spoke = "manager.spoke::<Captain, CaptainV1>();";
+    has(&folder, "src/webhooks/crew_v2_captain.rs", &[spoke, go]);
+}
+
+#[test]
 fn the_entry_point_of_the_image_is_a_field_manager_and_flags_of_main_are_a_note() {
     let folder = folder();
     let manager = "config/manager/manager.yaml";

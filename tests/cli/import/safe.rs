@@ -309,3 +309,14 @@ fn an_unknown_lease_is_the_first_note() {
     let text = support::stderr(&output, folder.path());
     contains(&text, &["a Lease has lower-case letters"]);
 }
+
+#[test]
+fn a_port_in_go_keeps_its_name_only_beside_ports_of_other_names() {
+    let folder = folder();
+    let manager = "config/manager/manager.yaml";
+    let ports = "      - ports:\n        - {name: metrics, containerPort: 2222}\n        - {name: tide, containerPort: 2223}\n        command: [/manager]\n";
+    change(&folder, manager, "      - command: [/manager]\n", ports);
+    printed(&folder, &[]);
+    let expected = "        ports:\n        - containerPort: 2222\n        - containerPort: 2223\n          name: tide\n";
+    has(&folder, "config/manager/imported_patch.yaml", &[expected]);
+}

@@ -1,17 +1,21 @@
 //! What the Go side deploys besides what kbr writes -> files, permissions and notes: a patch of the Deployment, and `config/imported`.
 
+mod pod;
+mod roles;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
 
-use super::manifests::container;
-use super::source::Marker;
 use super::{Found, Object};
 use crate::blueprint::Edit;
 use crate::project::Head;
 use crate::quote::is_plain;
 use crate::resource::names;
 use crate::yaml;
+use pod::{pod_patch, standard};
+use roles::is_of_operator;
+pub use roles::permissions;
 
 /// What is carried, and what is not.
 #[derive(Debug, Default)]
@@ -34,6 +38,7 @@ pub fn deployed(found: &Found, head: &Head) -> anyhow::Result<Deployed> {
     let mut deployed = Deployed::default();
     deployed.patch(found, head)?;
     deployed.arguments(found);
+    deployed.account(found, head)?;
     deployed.others(found, head)?;
     deployed.labels(found);
     let unknown = found.rendered.unknown.iter();
@@ -46,6 +51,9 @@ pub fn deployed(found: &Found, head: &Head) -> anyhow::Result<Deployed> {
 
 /// The patch of our Deployment.
 const PATCH: &str = "config/manager/imported_patch.yaml";
+
+/// The patch of our `ServiceAccount`.
+const ACCOUNT: &str = "config/rbac/imported_patch.yaml";
 
 /// The component with the other objects.
 const OTHERS: &str = "config/imported";
@@ -60,7 +68,7 @@ impl Deployed {
         let mut patch =
             json!({ "spec": besides(&theirs["spec"], &["replicas", "selector", "template"]) });
         let pod = &theirs["spec"]["template"]["spec"];
-        let pod_patch = pod_patch(pod);
+        let pod_patch = pod_patch(pod, &names.container);
         let template = json!({
             "metadata": metadata(&theirs["spec"]["template"]["metadata"], found),
             "spec": pod_patch,
@@ -94,6 +102,52 @@ impl Deployed {
                 "the Pod in Go does not meet the Pod Security Standard `restricted` ({why}), so `config/manager/namespace.yaml` enforces `{standard}`: return to `restricted` if the operator in Rust does not need that"
             ));
         }
+        Ok(())
+    }
+
+    /// What the `ServiceAccount` in Go has besides, such as the annotation by which a cloud grants it a role.
+    fn account(&mut self, found: &Found, head: &Head) -> anyhow::Result<()> {
+        let Some(account) = account(found) else {
+            return Ok(());
+        };
+        let mut objects = found.rendered.objects.iter();
+        let is_account = |it: &&Object| it.kind() == "ServiceAccount" && it.name() == account;
+        let Some(theirs) = objects.find(is_account) else {
+            return Ok(());
+        };
+        let metadata = &theirs.value["metadata"];
+        let patch = pruned(json!({
+            "annotations": metadata["annotations"],
+            "imagePullSecrets": theirs.value["imagePullSecrets"],
+        }));
+        if is_empty(&patch) {
+            return Ok(());
+        }
+        let names = head.names();
+        let mut document = json!({
+            "apiVersion": "v1",
+            "kind": "ServiceAccount",
+            "metadata": { "name": names.service_account, "namespace": names.namespace },
+        });
+        put(
+            &mut document["metadata"],
+            "annotations",
+            patch["annotations"].clone(),
+        );
+        put(
+            &mut document,
+            "imagePullSecrets",
+            patch["imagePullSecrets"].clone(),
+        );
+        let text = yaml::render(&[document])?;
+        self.files.push((
+            ACCOUNT.to_owned(),
+            format!("# What the ServiceAccount of the operator in Go has besides.\n{text}"),
+        ));
+        self.edits.push(Edit::append(
+            "config/rbac/kustomization.yaml",
+            "patches:\n  - path: imported_patch.yaml\n",
+        ));
         Ok(())
     }
 
@@ -315,40 +369,6 @@ fn fate(object: &Object, found: &Found, account: Option<&str>) -> Fate {
     }
 }
 
-/// Whether a role or binding is for the operator, or a role for the users of a kind or of its metrics, of which kbr writes its own.
-fn is_of_operator(object: &Object, found: &Found, account: Option<&str>) -> bool {
-    let ends = [
-        "-editor-role",
-        "-viewer-role",
-        "-admin-role",
-        "metrics-reader",
-    ];
-    let is_binding = object.kind().ends_with("Binding");
-    if is_binding {
-        return grants(object, account);
-    }
-    ends.iter().any(|end| object.name().ends_with(end))
-        || bound(object, found).any(|binding| grants(binding, account))
-}
-
-/// The bindings of a role.
-fn bound<'a>(role: &'a Object, found: &'a Found) -> impl Iterator<Item = &'a Object> {
-    let objects = found.rendered.objects.iter();
-    objects.filter(|it| {
-        let reference = &it.value["roleRef"];
-        it.kind().ends_with("Binding")
-            && reference["kind"] == role.kind()
-            && reference["name"] == role.name()
-    })
-}
-
-/// Whether a binding is for the operator.
-fn grants(binding: &Object, account: Option<&str>) -> bool {
-    let subjects = binding.value["subjects"].as_array().into_iter().flatten();
-    let mut accounts = subjects.filter(|it| it["kind"] == "ServiceAccount");
-    account.is_some_and(|account| accounts.any(|it| it["name"] == account))
-}
-
 /// Whether an object of kbr has the same kind and name, which it then replaces.
 fn is_our_name(kind: &str, name: &str, head: &Head) -> bool {
     let names = head.names();
@@ -466,258 +486,6 @@ fn metadata(theirs: &Value, found: &Found) -> Value {
     pruned(json!({ "labels": labels, "annotations": annotations }))
 }
 
-/// Volumes with certificates that the operator has itself, and with the configuration of old releases of kubebuilder.
-const REPLACED: [&str; 6] = [
-    "cert",
-    "certs",
-    "manager-config",
-    "metrics-certs",
-    "webhook-cert",
-    "webhook-certs",
-];
-
-fn pod_patch(pod: &Value) -> Value {
-    let mut patch = besides(
-        pod,
-        &[
-            "containers",
-            "initContainers",
-            "serviceAccount",
-            "serviceAccountName",
-            "automountServiceAccountToken",
-            "volumes",
-            "securityContext",
-            "terminationGracePeriodSeconds",
-        ],
-    );
-    let grace = &pod["terminationGracePeriodSeconds"];
-    if grace.as_u64().is_some_and(|seconds| seconds > 45) {
-        put(&mut patch, "terminationGracePeriodSeconds", grace.clone());
-    }
-    let is_replaced = |it: &Value| it.as_str().is_some_and(|it| REPLACED.contains(&it));
-    let volumes = list(&pod["volumes"]).filter(|it| !is_replaced(&it["name"]));
-    put(&mut patch, "volumes", volumes.cloned().collect());
-    let context = &pod["securityContext"];
-    let mut security = besides(context, &["runAsNonRoot", "seccompProfile"]);
-    if context["runAsNonRoot"] == false || context["runAsUser"] == 0 {
-        put(&mut security, "runAsNonRoot", false.into());
-    }
-    put(&mut patch, "securityContext", security);
-    put(&mut patch, "initContainers", pod["initContainers"].clone());
-    let manager = container(pod);
-    let others = list(&pod["containers"]);
-    let others = others.filter(|it| *it != manager && it["name"] != PROXY);
-    let mut containers: Vec<_> = others.cloned().collect();
-    let ours = container_patch(manager, &is_replaced);
-    if !is_empty(&ours) {
-        let mut ours = ours;
-        put(&mut ours, "name", "manager".into());
-        containers.insert(0, ours);
-    }
-    put(&mut patch, "containers", containers.into());
-    patch
-}
-
-fn container_patch(theirs: &Value, is_replaced: &dyn Fn(&Value) -> bool) -> Value {
-    let mut patch = besides(
-        theirs,
-        &[
-            "name",
-            "image",
-            "command",
-            "args",
-            "env",
-            "ports",
-            "livenessProbe",
-            "readinessProbe",
-            "startupProbe",
-            "resources",
-            "securityContext",
-            "volumeMounts",
-            "imagePullPolicy",
-        ],
-    );
-    let mounts = list(&theirs["volumeMounts"]).filter(|it| !is_replaced(&it["name"]));
-    put(&mut patch, "volumeMounts", mounts.cloned().collect());
-    if theirs["imagePullPolicy"] != "IfNotPresent" {
-        put(
-            &mut patch,
-            "imagePullPolicy",
-            theirs["imagePullPolicy"].clone(),
-        );
-    }
-    // The handlers are ours.
-    for (probe, initial, period) in [("livenessProbe", 15, 20), ("readinessProbe", 0, 5)] {
-        let mut times = besides(&theirs[probe], &HANDLERS);
-        if let Some(times) = times.as_object_mut() {
-            times.retain(|key, value| match key.as_str() {
-                "periodSeconds" => *value != period,
-                "initialDelaySeconds" => *value != initial && probe == "livenessProbe",
-                _ => true,
-            });
-        }
-        put(&mut patch, probe, times);
-    }
-    let mut startup = besides(&theirs["startupProbe"], &HANDLERS);
-    if !is_empty(&startup) {
-        put(
-            &mut startup,
-            "httpGet",
-            json!({ "path": "/healthz", "port": "probes" }),
-        );
-        put(&mut patch, "startupProbe", startup);
-    }
-    let ports = list(&theirs["ports"]);
-    let is_other = |it: &&Value| {
-        let port = it["containerPort"].as_u64();
-        port.is_some_and(|port| !KNOWN_PORTS.contains(&port))
-    };
-    put(
-        &mut patch,
-        "ports",
-        ports.filter(is_other).cloned().collect(),
-    );
-    let context = &theirs["securityContext"];
-    let mut security = besides(
-        context,
-        &[
-            "allowPrivilegeEscalation",
-            "capabilities",
-            "readOnlyRootFilesystem",
-            "runAsNonRoot",
-            "seccompProfile",
-        ],
-    );
-    for (key, weaker) in [
-        ("allowPrivilegeEscalation", true),
-        ("readOnlyRootFilesystem", false),
-        ("runAsNonRoot", false),
-    ] {
-        if context[key] == weaker {
-            put(&mut security, key, weaker.into());
-        }
-    }
-    let add = &context["capabilities"]["add"];
-    if !is_empty(add) {
-        put(&mut security, "capabilities", json!({ "add": add }));
-    }
-    put(&mut patch, "securityContext", security);
-    patch
-}
-
-/// Ports of kubebuilder, which have others here, or the same.
-const KNOWN_PORTS: [u64; 4] = [8080, 8081, 8443, 9443];
-
-/// What a probe does, apart from when.
-const HANDLERS: [&str; 4] = ["exec", "grpc", "httpGet", "tcpSocket"];
-
 fn list(value: &Value) -> impl Iterator<Item = &Value> {
     value.as_array().into_iter().flatten()
-}
-
-/// The Pod Security Standard that the Pod meets, and why it does not meet `restricted`; `None` if it does.
-/// <https://kubernetes.io/docs/concepts/security/pod-security-standards/>
-fn standard(pod: &Value) -> Option<(&'static str, &'static str)> {
-    let containers = || list(&pod["containers"]).chain(list(&pod["initContainers"]));
-    let has = |test: &dyn Fn(&Value) -> bool| containers().any(|it| test(&it["securityContext"]));
-    let host = ["hostNetwork", "hostPID", "hostIPC"];
-    if host.iter().any(|key| pod[key] == true) {
-        return Some(("privileged", "it uses namespaces of the host"));
-    }
-    if list(&pod["volumes"]).any(|it| it["hostPath"].is_object()) {
-        return Some(("privileged", "it mounts a path of the host"));
-    }
-    if has(&|it| it["privileged"] == true) {
-        return Some(("privileged", "a container is privileged"));
-    }
-    if has(&|it| list(&it["capabilities"]["add"]).any(|it| it != "NET_BIND_SERVICE")) {
-        return Some(("privileged", "a container has capabilities"));
-    }
-    if has(&|it| it["allowPrivilegeEscalation"] == true) {
-        return Some(("baseline", "a container may gain privileges"));
-    }
-    let context = &pod["securityContext"];
-    let is_root = |it: &Value| it["runAsUser"] == 0 || it["runAsNonRoot"] == false;
-    if is_root(context) || has(&is_root) {
-        return Some(("baseline", "it runs as root"));
-    }
-    let manager = container(pod);
-    let is_unsafe = |it: &&Value| {
-        let context = &it["securityContext"];
-        *it != manager
-            && it["name"] != PROXY
-            && !(context["allowPrivilegeEscalation"] == false
-                && list(&context["capabilities"]["drop"]).any(|it| it == "ALL"))
-    };
-    if containers().any(|it| is_unsafe(&it)) {
-        return Some(("baseline", "another container may gain privileges"));
-    }
-    None
-}
-
-/// The permissions that roles by hand grant to the operator, as comments; those of the leader election, the metrics and their proxy are
-/// kbr's own.
-pub fn permissions(found: &Found) -> Vec<Marker> {
-    let account = account(found);
-    let is_own = |name: &str| {
-        ["leader-election", "metrics-auth", "proxy-role"]
-            .iter()
-            .any(|it| name.contains(it))
-    };
-    let mut markers = Vec::new();
-    for role in &found.rendered.objects {
-        let bindings = bound(role, found).filter(|it| grants(it, account));
-        let bindings: Vec<_> = bindings.collect();
-        if bindings.is_empty() || !role.kind().ends_with("Role") || is_own(role.name()) {
-            continue;
-        }
-        let everywhere = bindings.iter().any(|it| it.kind() == "ClusterRoleBinding");
-        let namespaces: BTreeSet<_> = bindings.iter().map(|it| it.namespace()).collect();
-        let namespaces = if everywhere { [""].into() } else { namespaces };
-        for namespace in namespaces {
-            for rule in list(&role.value["rules"]) {
-                markers.extend(marker(&role.path, rule, namespace));
-            }
-        }
-    }
-    markers
-}
-
-/// The comment for a rule; `None` if a part of it cannot stand in a comment.
-fn marker(path: &str, rule: &Value, namespace: &str) -> Option<Marker> {
-    let mut arguments = Vec::new();
-    for (key, field) in [
-        ("groups", "apiGroups"),
-        ("resources", "resources"),
-        ("resourceNames", "resourceNames"),
-        ("urls", "nonResourceURLs"),
-        ("verbs", "verbs"),
-    ] {
-        let words: Option<Vec<&str>> = list(&rule[field]).map(Value::as_str).collect();
-        let words = words?.into_iter().map(|it| match (field, it) {
-            ("apiGroups", "") => "core",
-            (_, it) => it,
-        });
-        let words: Vec<_> = words.collect();
-        let is_clear = |it: &&str| {
-            it.bytes()
-                .all(|it| it.is_ascii_alphanumeric() || b"-._/*:".contains(&it))
-        };
-        if !words.iter().all(is_clear) {
-            return None;
-        }
-        if !words.is_empty() {
-            arguments.push(format!("{key}={}", words.join(";")));
-        }
-    }
-    if !namespace.is_empty() {
-        names::is_subdomain(namespace).then_some(())?;
-        arguments.push(format!("namespace={namespace}"));
-    }
-    Some(Marker {
-        path: path.into(),
-        name: "rbac".to_owned(),
-        arguments: arguments.join(","),
-        allowed: BTreeSet::new(),
-    })
 }

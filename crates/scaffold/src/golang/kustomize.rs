@@ -1,12 +1,17 @@
 //! What `kubectl kustomize` renders of a folder, without running it: resources, components, patches, names, namespaces and labels.
 //! What it does not know is listed, and never guessed.
 
+mod names;
+mod patches;
+
 use std::collections::BTreeSet;
 
 use kbr_host::yaml::Budget;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::{Files, yaml};
+use names::{label, rename};
+use patches::{is_target, merge, operate};
 
 /// An object as it is deployed.
 #[derive(Clone, Debug)]
@@ -28,6 +33,8 @@ pub struct Rendered {
     pub visited: BTreeSet<String>,
     /// The prefix of the folder's own kustomization.
     pub prefix: Option<String>,
+    /// The folders whose kustomizations patch webhooks, of which kbr generates its own configurations.
+    pub webhook_patches: BTreeSet<String>,
     /// What could not be rendered, a sentence each.
     pub unknown: Vec<String>,
 }
@@ -122,8 +129,13 @@ impl Rendering<'_> {
         let mut texts = names
             .iter()
             .filter_map(|name| self.files.get(&format!("{folder}/{name}")));
-        let documents = yaml::documents(texts.next()?, self.budget);
-        documents.into_iter().next()
+        let found = yaml::documents(texts.next()?, self.budget)
+            .into_iter()
+            .next();
+        if found.is_none() {
+            self.unknown(format!("`{folder}/kustomization.yaml`, which is not YAML"));
+        }
+        found
     }
 
     /// What a folder adds to `objects`, and makes of them.
@@ -147,6 +159,7 @@ impl Rendering<'_> {
             }
         }
         self.generate(folder, &kustomization);
+        self.replace(folder, &kustomization);
         self.patch(folder, &kustomization, &mut objects);
         rename(&kustomization, &mut objects);
         label(&kustomization, &mut objects);
@@ -191,6 +204,21 @@ impl Rendering<'_> {
                 let name = text(&generator["name"]);
                 self.unknown(format!(
                     "the generated {kind} `{name}` of `{folder}/kustomization.yaml`"
+                ));
+            }
+        }
+    }
+
+    /// Replacements in a Deployment; others are for the names of cert-manager's certificate, which the operator replaces.
+    fn replace(&mut self, folder: &str, kustomization: &Value) {
+        for replacement in list(&kustomization["replacements"]) {
+            let targets = || list(&replacement["targets"]);
+            if targets().any(|it| it["select"]["kind"] == "Deployment") {
+                let paths = targets().flat_map(|it| list(&it["fieldPaths"]));
+                let paths: Vec<_> = paths.map(text).collect();
+                self.unknown(format!(
+                    "a replacement in the Deployment of `{folder}/kustomization.yaml`, `{}`",
+                    paths.join(" ")
                 ));
             }
         }
@@ -242,6 +270,14 @@ impl Rendering<'_> {
             } else {
                 json!({ "kind": document["kind"], "name": document["metadata"]["name"] })
             };
+            let is_of_webhooks = text(&target["kind"]).ends_with("WebhookConfiguration");
+            let mut changes = list(&document).map(|it| text(&it["path"]));
+            if is_of_webhooks
+                && (document["webhooks"].is_array()
+                    || changes.any(|it| it.starts_with("/webhooks")))
+            {
+                self.rendered.webhook_patches.insert(folder.to_owned());
+            }
             let mut found = false;
             objects.retain_mut(|object| {
                 if !is_target(&target, object) {
@@ -334,245 +370,4 @@ pub fn below(folder: &str, item: &str) -> Option<String> {
         }
     }
     Some(parts.join("/"))
-}
-
-fn is_target(target: &Value, object: &Object) -> bool {
-    let (kind, name) = (text(&target["kind"]), text(&target["name"]));
-    let labels = text(&target["labelSelector"]);
-    let has_label = |pair: &str| {
-        let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
-        object.value["metadata"]["labels"][key] == value
-    };
-    let is_named = name.is_empty() || name == ".*" || object.has_name(name);
-    (kind.is_empty() || kind == object.kind())
-        && is_named
-        && (labels.is_empty() || labels.split(',').all(has_label))
-        && (!kind.is_empty() || !name.is_empty() || !labels.is_empty())
-}
-
-/// By which field the items of a list are told apart in a strategic merge.
-fn merge_key(field: &str) -> Option<&'static str> {
-    match field {
-        "containers" | "initContainers" | "volumes" | "env" | "imagePullSecrets" => Some("name"),
-        "volumeMounts" => Some("mountPath"),
-        "ports" => Some("containerPort"),
-        "hostAliases" => Some("ip"),
-        _ => None,
-    }
-}
-
-/// A strategic merge of `patch` into `value`.
-fn merge(value: &mut Value, patch: &Value) {
-    let (Value::Object(fields), Value::Object(patch)) = (&mut *value, patch) else {
-        *value = patch.clone();
-        return;
-    };
-    if patch.get("$patch").is_some_and(|it| it == "replace") {
-        fields.clone_from(patch);
-        fields.remove("$patch");
-        return;
-    }
-    for (key, patch) in patch {
-        match (fields.get_mut(key), merge_key(key)) {
-            (_, _) if patch.is_null() => drop(fields.remove(key)),
-            (Some(Value::Array(items)), Some(by)) if patch.is_array() => {
-                merge_items(items, list(patch), by);
-            }
-            (Some(known), _) => merge(known, patch),
-            (None, _) => drop(fields.insert(key.clone(), patch.clone())),
-        }
-    }
-}
-
-fn merge_items<'a>(items: &mut Vec<Value>, patches: impl Iterator<Item = &'a Value>, by: &str) {
-    for patch in patches {
-        let is_same = |item: &&mut Value| item[by] == patch[by];
-        let is_deletion = patch["$patch"] == "delete";
-        if is_deletion {
-            items.retain(|item| item[by] != patch[by]);
-        } else if let Some(item) = items.iter_mut().find(is_same) {
-            merge(item, patch);
-        } else {
-            items.push(patch.clone());
-        }
-    }
-}
-
-/// One operation of a JSON patch.
-fn operate(value: &mut Value, operation: &Value) {
-    let path = text(&operation["path"]);
-    let Some((parent, last)) = path.rsplit_once('/') else {
-        return;
-    };
-    let last = last.replace("~1", "/").replace("~0", "~");
-    let Some(parent) = value.pointer_mut(parent) else {
-        return;
-    };
-    let new = operation["value"].clone();
-    match (parent, text(&operation["op"])) {
-        (Value::Object(fields), "remove") => drop(fields.remove(&last)),
-        (Value::Object(fields), "add" | "replace") => drop(fields.insert(last, new)),
-        (Value::Array(items), "add") if last == "-" => items.push(new),
-        (Value::Array(items), op) => {
-            let Some(at) = last.parse().ok().filter(|at| *at < items.len()) else {
-                return;
-            };
-            match op {
-                "add" => items.insert(at, new),
-                "replace" => items[at] = new,
-                "remove" => drop(items.remove(at)),
-                _ => {}
-            }
-        }
-        _ => {}
-    }
-}
-
-/// The namespace, the prefix and the suffix of a kustomization, also where objects name each other.
-fn rename(kustomization: &Value, objects: &mut [Object]) {
-    let namespace = text(&kustomization["namespace"]);
-    let prefix = text(&kustomization["namePrefix"]);
-    let suffix = text(&kustomization["nameSuffix"]);
-    let mut renamed = Vec::new();
-    for object in &mut *objects {
-        let is_namespace = object.kind() == "Namespace";
-        let name = object.name().to_owned();
-        if !namespace.is_empty() && !object.is_of_cluster() {
-            object.value["metadata"]["namespace"] = namespace.into();
-        }
-        let new = match object.kind() {
-            "Namespace" if !namespace.is_empty() => namespace.to_owned(),
-            "Namespace" | "CustomResourceDefinition" | "APIService" => name.clone(),
-            _ => format!("{prefix}{name}{suffix}"),
-        };
-        if new != name && !name.is_empty() {
-            object.value["metadata"]["name"] = new.clone().into();
-            object.names.push(new.clone());
-            if !is_namespace {
-                renamed.push((object.kind().to_owned(), name, new));
-            }
-        }
-    }
-    let new_name = |kinds: &[&str], name: &str| {
-        let mut found = renamed
-            .iter()
-            .filter(|(kind, old, _)| kinds.contains(&kind.as_str()) && old == name);
-        found.next().map(|(_, _, new)| new.clone())
-    };
-    for object in objects {
-        refer(&mut object.value, &new_name, namespace);
-    }
-}
-
-/// Changes the names by which an object names others.
-fn refer(value: &mut Value, new_name: &dyn Fn(&[&str], &str) -> Option<String>, namespace: &str) {
-    let replace = |value: &mut Value, kinds: &[&str]| {
-        if let Some(new) = value.as_str().and_then(|name| new_name(kinds, name)) {
-            *value = new.into();
-        }
-    };
-    match value {
-        Value::Array(items) => items
-            .iter_mut()
-            .for_each(|item| refer(item, new_name, namespace)),
-        Value::Object(fields) => {
-            for (key, field) in &mut *fields {
-                match key.as_str() {
-                    "serviceAccountName" => replace(field, &["ServiceAccount"]),
-                    "secretName" => replace(field, &["Secret"]),
-                    "secretKeyRef" | "secretRef" if field.is_object() => {
-                        replace(&mut field["name"], &["Secret"]);
-                    }
-                    "configMap" | "configMapRef" | "configMapKeyRef" if field.is_object() => {
-                        replace(&mut field["name"], &["ConfigMap"]);
-                    }
-                    "priorityClassName" => replace(field, &["PriorityClass"]),
-                    "roleRef" if field.is_object() => {
-                        replace(&mut field["name"], &["Role", "ClusterRole"]);
-                    }
-                    "service" if field.is_object() => {
-                        replace(&mut field["name"], &["Service"]);
-                        if !namespace.is_empty() && field["namespace"].is_string() {
-                            field["namespace"] = namespace.into();
-                        }
-                    }
-                    "subjects" => {
-                        let subjects = field.as_array_mut().into_iter().flatten();
-                        for subject in subjects.filter(|it| it["kind"] == "ServiceAccount") {
-                            replace(&mut subject["name"], &["ServiceAccount"]);
-                            if !namespace.is_empty() {
-                                subject["namespace"] = namespace.into();
-                            }
-                        }
-                    }
-                    _ => refer(field, new_name, namespace),
-                }
-            }
-        }
-        _ => {}
-    }
-}
-
-/// The labels and annotations of a kustomization.
-fn label(kustomization: &Value, objects: &mut [Object]) {
-    const METADATA: &[&str] = &["metadata", "labels"];
-    const TEMPLATE: &[&str] = &["spec", "template", "metadata", "labels"];
-    const SELECTOR: &[&str] = &["spec", "selector", "matchLabels"];
-    let mut add = |pairs: &Value, paths: &[&[&str]]| {
-        let pairs: Map<_, _> = pairs.as_object().cloned().unwrap_or_default();
-        if pairs.is_empty() {
-            return;
-        }
-        for object in &mut *objects {
-            for path in paths {
-                set(&mut object.value, path, &pairs);
-            }
-        }
-    };
-    add(
-        &kustomization["commonLabels"],
-        &[METADATA, TEMPLATE, SELECTOR],
-    );
-    add(
-        &kustomization["commonAnnotations"],
-        &[&["metadata", "annotations"]],
-    );
-    for entry in list(&kustomization["labels"]) {
-        let selectors = entry["includeSelectors"] == true;
-        let templates = selectors || entry["includeTemplates"] == true;
-        let mut paths = vec![METADATA];
-        paths.extend(templates.then_some(TEMPLATE));
-        paths.extend(selectors.then_some(SELECTOR));
-        add(&entry["pairs"], &paths);
-    }
-}
-
-/// Adds pairs at a path, of which all but the first and the last part must be there.
-fn set(value: &mut Value, path: &[&str], pairs: &Map<String, Value>) {
-    let [parents @ .., last] = path else { return };
-    let mut place = value;
-    for (at, part) in parents.iter().enumerate() {
-        let is_there = place.get(part).is_some_and(Value::is_object);
-        // `metadata` of a template may be missing, but not the template.
-        let may_add = *part == "metadata" && (at == 0 || place.is_object());
-        if !is_there && !may_add {
-            return;
-        }
-        if !(place.is_object() || place.is_null()) {
-            return;
-        }
-        place = &mut place[*part];
-    }
-    if place.is_null() {
-        *place = json!({});
-    }
-    if !place.is_object() {
-        return;
-    }
-    if !place[*last].is_object() {
-        place[*last] = json!({});
-    }
-    if let Some(fields) = place[*last].as_object_mut() {
-        fields.extend(pairs.clone());
-    }
 }

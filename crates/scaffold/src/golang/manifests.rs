@@ -55,6 +55,8 @@ pub struct Manager {
     pub env: Vec<Value>,
     /// Requests and limits, unless they are those that kubebuilder writes.
     pub resources: Option<Value>,
+    /// The name of its container.
+    pub container: Option<String>,
     /// The number of replicas, unless it is 1.
     pub replicas: Option<u64>,
     /// All of it, as it is deployed; null without one.
@@ -176,6 +178,7 @@ pub fn manager(files: &Files, rendered: &Rendered, budget: &mut Budget) -> Manag
         resources: Some(&container["resources"])
             .filter(|it| it.is_object() && !is_usual(it))
             .cloned(),
+        container: container["name"].as_str().map(str::to_owned),
         replicas: spec["replicas"].as_u64().filter(|replicas| *replicas != 1),
         deployment: deployment.clone(),
     }

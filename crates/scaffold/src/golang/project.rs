@@ -1,6 +1,8 @@
 //! The PROJECT file of kubebuilder, versions 2 and 3: <https://kubebuilder.io/reference/project-config>.
 //! It says what commands once did: people move groups and folders, and never correct it.
 
+use std::collections::BTreeSet;
+
 use serde::Deserialize;
 
 use super::yaml;
@@ -175,6 +177,27 @@ impl GoProject {
         let is_defined = |it: &GoResource| definitions.iter().any(|defined| it.is_from(defined));
         let own = self.resources.iter().filter(|it| it.is_own());
         own.filter(|it| !is_defined(it)).collect()
+    }
+
+    /// Takes the hubs, each a kind and a version, from the Go files: PROJECT may still name older ones.
+    pub fn correct_hubs(&mut self, hubs: &BTreeSet<(&str, &str)>) {
+        let kind = |it: &GoResource| (it.kind.clone(), it.full_group());
+        let is_hub = |it: &GoResource| hubs.contains(&(it.kind.as_str(), it.version.as_str()));
+        let found = self.resources.iter().filter(|it| is_hub(it)).map(kind);
+        let found: BTreeSet<_> = found.collect();
+        let mut moved = BTreeSet::new();
+        for old in self.resources.iter_mut().filter(|it| !is_hub(it)) {
+            let kind = kind(old);
+            let webhooks = old.webhooks.as_mut().filter(|it| it.conversion);
+            if let Some(webhooks) = webhooks.filter(|_| found.contains(&kind)) {
+                webhooks.conversion = false;
+                moved.insert(kind);
+            }
+        }
+        let hubs = self.resources.iter_mut().filter(|it| is_hub(it));
+        for hub in hubs.filter(|it| moved.contains(&kind(it))) {
+            hub.webhooks.get_or_insert_default().conversion = true;
+        }
     }
 
     /// Takes from the definitions what PROJECT says otherwise: the group of a kind if only one definition has that kind and version, and

@@ -113,30 +113,43 @@ pub struct Admitting {
     pub text: Rc<str>,
     /// The types that it converts: `func (src *Captain) ConvertTo(dst conversion.Hub) error {`.
     pub converted: BTreeSet<String>,
+    /// The types that others convert to and from: `func (*Captain) Hub() {}`.
+    hubs: BTreeSet<String>,
 }
 
 impl Admitting {
     /// A file, if it has conversions, or comments from which webhooks are generated.
     pub fn of(path: &str, text: &str) -> Option<Self> {
-        let converted = |line: &str| {
-            let (receiver, rest) = line.strip_prefix("func (")?.split_once(") ")?;
-            let is_conversion = rest.starts_with("ConvertTo(");
-            is_conversion.then(|| name(receiver).to_owned())
+        let with = |method: &str| -> BTreeSet<String> {
+            let receiver = |line: &str| {
+                let (receiver, rest) = line.strip_prefix("func (")?.split_once(") ")?;
+                rest.starts_with(method).then(|| name(receiver).to_owned())
+            };
+            text.lines().filter_map(receiver).collect()
         };
-        let converted: BTreeSet<_> = text.lines().filter_map(converted).collect();
+        let (converted, hubs) = (with("ConvertTo("), with("Hub("));
         let has_webhook = text.contains("+kubebuilder:webhook:");
-        (has_webhook || !converted.is_empty()).then(|| Self {
+        (has_webhook || !converted.is_empty() || !hubs.is_empty()).then(|| Self {
             path: path.into(),
             text: text.into(),
             converted,
+            hubs,
         })
     }
 
-    /// Whether it converts one of these versions of a kind: its folder is called like the version.
+    /// Whether it converts one of these versions of a kind.
     pub fn converts(&self, kind: &str, versions: &[String]) -> bool {
-        let mut folders = self.path.rsplit('/').skip(1);
-        let folder = folders.next().unwrap_or_default();
-        self.converted.contains(kind) && versions.iter().any(|it| it == folder)
+        self.converted.contains(kind) && versions.iter().any(|it| it == self.version())
+    }
+
+    /// The kinds whose hub is its version, with that.
+    pub fn hubs(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.hubs.iter().map(|kind| (kind.as_str(), self.version()))
+    }
+
+    /// The version of its types: its folder is called like it.
+    fn version(&self) -> &str {
+        self.path.rsplit('/').nth(1).unwrap_or_default()
     }
 }
 

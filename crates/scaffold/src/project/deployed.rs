@@ -21,6 +21,9 @@ pub struct Given {
     /// Its `ServiceAccount`: the name of the Deployment.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub service_account: Option<String>,
+    /// The operator's container in the Pod, without which an apply would add a second one: `manager`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub container: Option<String>,
     /// The Lease by which the operator leads: the manager id.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lease: Option<String>,
@@ -37,6 +40,8 @@ pub struct Names {
     pub deployment: String,
     /// See [`Given::service_account`].
     pub service_account: String,
+    /// See [`Given::container`].
+    pub container: String,
     /// See [`Given::lease`].
     pub lease: String,
 }
@@ -63,6 +68,7 @@ impl Given {
             namespace: other(self.namespace, derived.namespace),
             service_account: other(self.service_account, account.clone()),
             deployment: other(self.deployment, derived.deployment),
+            container: other(self.container, derived.container),
             lease: other(self.lease, derived.lease),
         }
     }
@@ -76,6 +82,7 @@ impl Given {
             namespace: or(&self.namespace, format!("{}-system", head.name)),
             service_account: or(&self.service_account, deployment.clone()),
             deployment,
+            container: or(&self.container, "manager".to_owned()),
             lease: or(&self.lease, head.manager_id()),
             prefix,
         }
@@ -88,6 +95,7 @@ impl Given {
             ("namespace", &self.namespace),
             ("deployment", &self.deployment),
             ("service_account", &self.service_account),
+            ("container", &self.container),
         ];
         let wrong = keys.into_iter().filter_map(|(key, name)| {
             let name = name.as_ref().filter(|name| !is_name(name))?;

@@ -227,6 +227,9 @@ impl Site {
         for (at, text) in [role, binding.to_owned()].iter().enumerate() {
             let text = text
                 .replace("{{ project }}", "guests")
+                .replace("{{ prefix }}", "guests")
+                .replace("{{ service_account }}", "guests-controller-manager")
+                .replace("{{ deployment }}", "guests-controller-manager")
                 .replace("{{ namespace }}", NAMESPACE)
                 .replace("{{plural}}.{{full_group}}", "guests.hotel.example.com");
             let (cluster, namespace) = text.split_once("\n---\n").context("two documents")?;
