@@ -3,6 +3,7 @@
 mod check;
 mod controllers;
 mod files;
+mod head;
 mod messages;
 mod permissions;
 mod report;
@@ -20,7 +21,6 @@ use super::WriteArgs;
 use super::create::api::from_crd;
 use super::write::{self, Intent, Plan};
 use super::{init, workspace};
-use crate::embedded;
 use kbr_host::diagnostic::Diagnostic;
 use kbr_host::output;
 use kbr_scaffold::blueprint::{Edit, Presence};
@@ -29,13 +29,12 @@ use kbr_scaffold::existing::{self, Named, Wanted};
 use kbr_scaffold::golang::deployed::{self, Deployed};
 use kbr_scaffold::golang::{self, Found, GoResource, carried};
 use kbr_scaffold::imported::{self, Definition, Shared, SharedFile, Types};
-use kbr_scaffold::library::Origin;
-use kbr_scaffold::project::{Given, Head, KBR, Project, Table, is_built_in, is_name, name};
+use kbr_scaffold::project::{Head, Project, Table};
 use kbr_scaffold::resource::target::Target;
 use kbr_scaffold::resource::{Resource, names};
-use kbr_scaffold::scaffold::LAYOUT;
 use kbr_scaffold::trust;
 use kbr_scaffold::workdir;
+use report::Report;
 
 /// Start a project from one of kubebuilder or operator-sdk
 ///
@@ -118,11 +117,7 @@ fn plan(args: &Args, from: &Path) -> anyhow::Result<Plan> {
     if args.leader_election_id.is_some() {
         found.lease.clone_from(&args.leader_election_id);
     }
-    let head = head(args, &found);
-    let mut imported = Imported::new(&mut found, head)?;
-    let report = messages::report(args, &found, &imported);
-    let file = report::FILE.to_owned();
-    imported.intent.add_file(file, report.markdown());
+    let (imported, report) = imported(args, &mut found)?;
     let session = write::lock(root, args.write)?;
     if workdir::load_if_any(session.root())?.is_some() {
         let text = format!("`{}` already is a project", args.directory.display());
@@ -136,6 +131,16 @@ fn plan(args: &Args, from: &Path) -> anyhow::Result<Plan> {
     session.plan(&imported.intent, notes, next_steps)
 }
 
+/// What is written, with `IMPORT.md`, and what that says.
+fn imported(args: &Args, found: &mut Found) -> anyhow::Result<(Imported, Report)> {
+    let head = head::head(args, found);
+    let mut imported = Imported::new(found, head)?;
+    let report = messages::report(args, found, &imported);
+    let file = report::FILE.to_owned();
+    imported.intent.add_file(file, report.markdown());
+    Ok((imported, report))
+}
+
 /// The new project lies neither in the old one nor around it.
 fn check_beside(root: &Path, from: &Path) -> anyhow::Result<()> {
     let from = from
@@ -147,64 +152,6 @@ fn check_beside(root: &Path, from: &Path) -> anyhow::Result<()> {
         return Err(Diagnostic::new(text).help(help).into());
     }
     Ok(())
-}
-
-fn head(args: &Args, found: &Found) -> Head {
-    let project = &found.project;
-    let name = match (&args.project_name, &project.project_name) {
-        (None, name) if name.is_empty() => named_after(&project.repo, args.from.as_deref()),
-        (Some(name), _) | (None, name) => name.clone(),
-    };
-    let mut head = Head {
-        layout: LAYOUT.to_owned(),
-        kbr: KBR.to_owned(),
-        name,
-        domain: args.domain.as_ref().unwrap_or(&project.domain).clone(),
-        repo: project.repo.clone(),
-        owner: String::new(),
-        license: found.license.to_owned(),
-        library: Origin::default(),
-        names: Given::default(),
-    };
-    head.names = names(found).besides(&head);
-    head
-}
-
-/// The names that the operator in Go has in the cluster, and that the new one keeps.
-fn names(found: &Found) -> Given {
-    let (manager, project) = (&found.manager, &found.project.project_name);
-    let kept = |name: &str| is_name(name).then(|| name.to_owned());
-    let (name, namespace) = manager.deployed.clone().unzip();
-    let of_manager = |name: &String| kept(name.strip_suffix("-controller-manager")?);
-    // An operator without a prefix, or with names that are not known, has that of its project.
-    let of_objects = || kept(manager.prefix.as_ref()?.strip_suffix('-')?);
-    let prefix = name.as_ref().and_then(of_manager).or_else(of_objects);
-    let namespace = namespace.unwrap_or_else(|| format!("{project}-system"));
-    Given {
-        prefix: prefix.or_else(|| kept(project)),
-        namespace: kept(&namespace).filter(|it| !is_built_in(it)),
-        deployment: name.and_then(|it| kept(&it)),
-        service_account: manager.account.as_ref().and_then(|it| kept(it)),
-        container: manager.container.as_ref().and_then(|it| kept(it)),
-        lease: found.lease.clone(),
-    }
-}
-
-/// The name of a project that has none: the last word of its Go module, or of its folder.
-fn named_after(module: &str, from: Option<&Path>) -> String {
-    let is_version = |word: &&str| {
-        let number = word.strip_prefix('v').unwrap_or_default();
-        !number.is_empty() && number.bytes().all(|it| it.is_ascii_digit())
-    };
-    let word = module
-        .rsplit('/')
-        .find(|it| !is_version(it))
-        .unwrap_or_default();
-    let folder = from
-        .and_then(|it| it.canonicalize().ok())
-        .unwrap_or_default();
-    let folder = folder.file_name().unwrap_or_default().to_string_lossy();
-    name::propose(if word.is_empty() { &folder } else { word }, embedded::LOCK)
 }
 
 /// What is written, and what has to be said about it.
@@ -235,7 +182,7 @@ struct Imported {
     permissions: Vec<String>,
     /// Webhooks of PROJECT that are not taken over, each a note.
     webhooks_left: Vec<String>,
-    /// What is deployed besides.
+    /// What else is deployed.
     deployed: Deployed,
     /// A note about further samples.
     samples: Option<String>,

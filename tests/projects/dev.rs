@@ -122,7 +122,7 @@ printed 'installed the permissions' 3
 # The rebuilt operator reconciles it at once.
 kubectl --namespace crew wait --for=jsonpath='{.status.observedGeneration}'=2 --timeout=3m captain/a
 
-# People read the log, although it is in a file.
+# The log is in a file, but people read it.
 grep ' INFO manager' dev.log
 if grep '^{' dev.log; then exit 1; fi
 

@@ -246,7 +246,7 @@ mod optional_text {
     }
 }
 
-/// One text, although the schema has a list.
+/// One string where the schema has a list.
 mod single {
     use super::*;
 

@@ -160,6 +160,16 @@ pub fn yaml(value: &Value) -> String {
     wide(&value.to_string())
 }
 
+/// Whether a text is the same text in YAML without quotes, also to a program that reads YAML 1.1.
+pub fn is_yaml_word(text: &str) -> bool {
+    const OTHERS: [&str; 9] = ["true", "false", "null", "yes", "no", "on", "off", "y", "n"];
+    text.starts_with(|it: char| it.is_ascii_lowercase())
+        && text
+            .chars()
+            .all(|it| it.is_ascii_alphanumeric() || "-./".contains(it))
+        && !OTHERS.contains(&text)
+}
+
 /// A comment of YAML on one line.
 pub fn yaml_comment(text: &str) -> String {
     format!("# {}", visible(text))

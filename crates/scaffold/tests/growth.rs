@@ -6,6 +6,8 @@ use std::collections::BTreeSet;
 use allocation_counter::measure;
 use kbr_scaffold::golang::{self, Files, carried};
 use kbr_scaffold::imported;
+use kbr_scaffold::library::Origin;
+use kbr_scaffold::project::{Given, Head};
 use kbr_scaffold::resource::controller::Controller;
 use kbr_scaffold::resource::target::Target;
 use serde_json::{Value, json};
@@ -222,6 +224,18 @@ fn project(files: impl IntoIterator<Item = (String, String)>) -> Files {
     project.insert_str(0, "version: '3'\nlayout: go.kubebuilder.io/v4\n");
     files
 }
+/// A project with a kustomization, which has more than its resources, and their objects.
+fn deployed(kustomization: &str, objects: &str) -> Files {
+    let kustomization = format!("namePrefix: a-\nresources: [all.yaml]\n{kustomization}");
+    project([
+        (
+            "config/default/kustomization.yaml".to_owned(),
+            kustomization,
+        ),
+        ("config/default/all.yaml".to_owned(), objects.to_owned()),
+    ])
+}
+
 fn lines(n: usize, line: impl Fn(usize) -> String) -> String {
     (0..n).map(line).collect()
 }
@@ -302,6 +316,32 @@ const PROJECTS: &[Family<Files>] = &[
     ("other files", |n| {
         project((0..n).map(|at| (format!("config/other/{at}.yaml"), String::new())))
     }),
+    ("objects of a kustomization", |n| {
+        deployed(
+            "",
+            &lines(n, |at| {
+                format!(
+                    "---\nkind: ClusterRole\nmetadata: {{name: r{at}}}\nrules: []\n---\nkind: ClusterRoleBinding\nmetadata: {{name: r{at}}}\n\
+                     roleRef: {{kind: ClusterRole, name: r{at}}}\nsubjects: [{{kind: ServiceAccount, name: a{at}}}]\n"
+                )
+            }),
+        )
+    }),
+    ("patches of lists", |n| {
+        let tolerations = |word: &str| lines(n, |at| format!("{{name: {word}{at}}}, "));
+        let patch = format!(
+            "patches:\n- patch: |-\n    kind: Deployment\n    metadata: {{name: m}}\n    spec: {{template: {{spec: {{volumes: [{}]}}}}}}\n",
+            tolerations("v")
+        );
+        let volumes = format!(
+            "---\nkind: Deployment\nmetadata: {{name: m}}\nspec: {{template: {{spec: {{volumes: [{}]}}}}}}\n",
+            tolerations("v")
+        );
+        deployed(&patch, &volumes)
+    }),
+    ("unknown keys of a kustomization", |n| {
+        deployed(&lines(n, |at| format!("k{at}: 1\n")), "")
+    }),
     ("aliases", |n| {
         project((0..10).map(|at| {
             (
@@ -334,6 +374,17 @@ fn an_import_of_a_go_project_grows_with_its_size() {
         external_crate: String::new(),
         dependency: None,
     };
+    let head = Head {
+        layout: "v1".to_owned(),
+        kbr: String::new(),
+        name: "a".to_owned(),
+        domain: "g.io".to_owned(),
+        repo: String::new(),
+        owner: String::new(),
+        license: String::new(),
+        library: Origin::default(),
+        names: Given::default(),
+    };
     for (name, family) in PROJECTS {
         assert_linear(name, |size| {
             let files = family(size);
@@ -350,6 +401,8 @@ fn an_import_of_a_go_project_grows_with_its_size() {
                     }
                 }
                 carried::others(&found.permissions, |path| carried.contains(path));
+                golang::deployed::deployed(&found, &head).unwrap();
+                golang::deployed::permissions(&found);
             });
             [info.count_total, info.bytes_total]
         });

@@ -70,7 +70,7 @@ impl Imported {
             let has_other = project
                 .controllers()
                 .any(|it| it.target.is_version_of(&target));
-            // Two of one kind are told apart by their names; without a kind, it may be a part of the other.
+            // The names distinguish two of one kind; one without a kind may belong to the other.
             if has_other && reconciler.kind.is_none() {
                 continue;
             }

@@ -2,13 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use apiserver_rules::rbac;
+use kbr_manifests::audit::{self, Access};
 use kbr_scaffold::golang::{Found, Marker, deployed};
 
 /// Allows what the linter finds about the permissions, and leaves out those that grant nothing. Returns a note for each.
 pub fn check(found: &mut Found) -> Vec<String> {
-    let mut notes = Vec::new();
-    notes.extend(add_by_hand(found));
+    let mut notes: Vec<_> = add_by_hand(found).into_iter().collect();
     let own = own(found);
     let mut note = |text: String| {
         if !notes.contains(&text) {
@@ -56,18 +55,28 @@ fn own(found: &Found) -> Vec<(String, String)> {
 
 /// Adds the permissions of roles that no comment generates, but a person wrote. Returns a note about them.
 fn add_by_hand(found: &mut Found) -> Option<String> {
-    let granted: Vec<Rule> = found.permissions.iter().map(Rule::of).collect();
     let mut by_hand = deployed::permissions(found);
-    let mut left = MOST;
-    by_hand.retain(|marker| {
-        let wanted = Rule::of(marker);
-        let Some(rest) = left.checked_sub(wanted.size().saturating_mul(granted.len())) else {
-            return true;
+    let size = |marker: &Marker| {
+        LISTS
+            .iter()
+            .map(|it| words(marker, it.0).len().max(1))
+            .product()
+    };
+    let all = || found.permissions.iter().chain(&by_hand).map(size);
+    // Beyond it, all are added, which grants nothing more.
+    if all().fold(0, usize::saturating_add) <= MOST {
+        let granted: Vec<_> = found.permissions.iter().map(accesses).collect();
+        let is_granted = |namespace: &str, asked: &Access| {
+            let mut here = granted
+                .iter()
+                .filter(|it| it.0.is_empty() || it.0 == namespace);
+            here.any(|it| it.1.iter().any(|it| it.covers(asked)))
         };
-        left = rest;
-        let mut parts = wanted.parts().into_iter();
-        !parts.all(|part| granted.iter().any(|it| it.allows(&part)))
-    });
+        by_hand.retain(|marker| {
+            let (namespace, asked) = accesses(marker);
+            !asked.iter().all(|it| is_granted(&namespace, it))
+        });
+    }
     let paths: BTreeSet<String> = by_hand.iter().map(|it| it.path.to_string()).collect();
     found.permissions.extend(by_hand);
     found.permissions.sort_by(|a, b| a.path.cmp(&b.path));
@@ -80,109 +89,40 @@ fn add_by_hand(found: &mut Found) -> Option<String> {
     })
 }
 
-/// How many permissions are compared with each other; those beyond it are added, which grants nothing more.
-const MOST: usize = 10_000_000;
+/// How many permissions of one verb on one resource are compared with each other.
+const MOST: usize = 10_000;
 
-/// The words of a permission.
-#[derive(Clone)]
-struct Rule {
-    groups: Vec<String>,
-    resources: Vec<String>,
-    names: Vec<String>,
-    urls: Vec<String>,
-    verbs: Vec<String>,
-    namespace: String,
+/// The lists of a permission: in the comment, and in the rule of a role.
+const LISTS: [(&str, &str); 5] = [
+    ("groups", "apiGroups"),
+    ("resources", "resources"),
+    ("resourceNames", "resourceNames"),
+    ("urls", "nonResourceURLs"),
+    ("verbs", "verbs"),
+];
+
+fn words<'a>(marker: &'a Marker, key: &str) -> Vec<&'a str> {
+    let words = marker.value(key).into_iter().flat_map(|it| it.split(';'));
+    let words = words.map(|it| it.trim_matches('"'));
+    words
+        .map(|it| {
+            if it == "core" && key == "groups" {
+                ""
+            } else {
+                it
+            }
+        })
+        .collect()
 }
 
-impl Rule {
-    fn of(marker: &Marker) -> Self {
-        let words = |key: &str| {
-            let value = marker.value(key).unwrap_or_default();
-            let words = value.split(';').map(|it| it.trim_matches('"'));
-            let words = words.map(|it| {
-                if key == "groups" && it == "core" {
-                    ""
-                } else {
-                    it
-                }
-            });
-            words.map(str::to_owned).collect::<Vec<_>>()
-        };
-        let given = |key: &str| match marker.value(key) {
-            None => Vec::new(),
-            Some(_) => words(key),
-        };
-        Self {
-            groups: given("groups"),
-            resources: given("resources"),
-            names: given("resourceNames"),
-            urls: given("urls"),
-            verbs: given("verbs"),
-            namespace: marker.value("namespace").unwrap_or_default().to_owned(),
-        }
-    }
-
-    /// How many parts it has.
-    fn size(&self) -> usize {
-        let lists = [
-            &self.groups,
-            &self.resources,
-            &self.names,
-            &self.urls,
-            &self.verbs,
-        ];
-        let sizes = lists.into_iter().map(|it| it.len().max(1));
-        sizes.fold(1, usize::saturating_mul)
-    }
-
-    /// Rules with one group, resource, name, URL and verb each.
-    fn parts(&self) -> Vec<Self> {
-        let one = |all: &[String]| match all {
-            [] => vec![Vec::new()],
-            all => all.iter().map(|it| vec![it.clone()]).collect(),
-        };
-        let mut parts = vec![self.clone()];
-        for (get, set) in [
-            (
-                (|it: &Self| it.groups.clone()) as fn(&Self) -> Vec<String>,
-                (|it: &mut Self, to| it.groups = to) as fn(&mut Self, Vec<String>),
-            ),
-            (|it| it.resources.clone(), |it, to| it.resources = to),
-            (|it| it.names.clone(), |it, to| it.names = to),
-            (|it| it.urls.clone(), |it, to| it.urls = to),
-            (|it| it.verbs.clone(), |it, to| it.verbs = to),
-        ] {
-            let split = |part: Self| {
-                let values = one(&get(&part));
-                values.into_iter().map(move |value| {
-                    let mut part = part.clone();
-                    set(&mut part, value);
-                    part
-                })
-            };
-            parts = parts.into_iter().flat_map(split).collect();
-        }
-        parts
-    }
-
-    /// Whether this rule allows all that `part` does, which has one word of each.
-    fn allows(&self, part: &Self) -> bool {
-        let allows =
-            |granted: &[String], asked: &[String], test: fn(&str, &str) -> bool| match asked {
-                [] => granted.is_empty(),
-                asked => asked
-                    .iter()
-                    .all(|asked| granted.iter().any(|it| test(it, asked))),
-            };
-        let has_names = match &part.names[..] {
-            [] => self.names.is_empty(),
-            [name, ..] => rbac::allows_name(&self.names, name),
-        };
-        (self.namespace.is_empty() || self.namespace == part.namespace)
-            && has_names
-            && allows(&self.verbs, &part.verbs, rbac::allows_verb)
-            && allows(&self.groups, &part.groups, rbac::allows_group)
-            && allows(&self.resources, &part.resources, rbac::allows_resource)
-            && allows(&self.urls, &part.urls, rbac::allows_url)
-    }
+/// What a permission allows, in a namespace or, if that is empty, in all.
+fn accesses(marker: &Marker) -> (String, Vec<Access>) {
+    let lists = LISTS
+        .iter()
+        .map(|(key, field)| (*field, words(marker, key)));
+    let rule: serde_json::Map<_, _> = lists
+        .map(|(field, it)| (field.to_owned(), it.into()))
+        .collect();
+    let namespace = marker.value("namespace").unwrap_or_default();
+    (namespace.to_owned(), audit::accesses(&rule.into()))
 }

@@ -26,6 +26,7 @@ pub struct Access {
     pub name: String,
     /// `/metrics`; empty for a resource.
     pub url: String,
+    /// `get`.
     pub verb: String,
 }
 

@@ -88,8 +88,8 @@ fn refers(binding: &Value, role: &Value) -> bool {
         && (role["kind"] == "ClusterRole" || binding["metadata"]["namespace"] == meta["namespace"])
 }
 
-/// Each verb of a rule on each of its resources, names and URLs.
-fn accesses(rule: &Value) -> Vec<Access> {
+/// Each verb of a rule, in the form of the API, on each of its resources, names and URLs.
+pub fn accesses(rule: &Value) -> Vec<Access> {
     let list = |key: &str| -> Vec<String> {
         let values = rule[key].as_array().into_iter().flatten();
         values.map(|value| text(value).to_owned()).collect()

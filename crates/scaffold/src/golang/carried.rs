@@ -240,12 +240,7 @@ fn labels(labels: &[(String, String)], indent: &str) -> String {
 
 /// A text in YAML: in quotes, unless it cannot be taken for anything else.
 fn scalar(text: &str) -> String {
-    let is_word = text.starts_with(|it: char| it.is_ascii_lowercase())
-        && text
-            .chars()
-            .all(|it| it.is_ascii_alphanumeric() || "-./".contains(it));
-    let is_other = ["true", "false", "null", "yes", "no", "on", "off", "y", "n"].contains(&text);
-    if is_word && !is_other {
+    if quote::is_yaml_word(text) {
         text.to_owned()
     } else {
         quote::yaml(&Value::from(text))

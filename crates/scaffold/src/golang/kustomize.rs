@@ -4,12 +4,13 @@
 mod names;
 mod patches;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use kbr_host::yaml::Budget;
 use serde_json::{Value, json};
 
-use super::{Files, yaml};
+use super::Files;
+use super::yaml::{self, list, text};
 use names::{label, rename};
 use patches::{is_target, merge, operate};
 
@@ -20,7 +21,9 @@ pub struct Object {
     pub path: String,
     /// What kustomizations made of it.
     pub value: Value,
-    /// The names that it had, by which patches and references may name it.
+    /// The labels that kustomizations add to all of their objects.
+    pub labels: BTreeMap<String, String>,
+    /// The names that it had, by which patches may name it.
     names: Vec<String>,
 }
 
@@ -36,34 +39,39 @@ pub struct Rendered {
     /// The folders whose kustomizations patch webhooks, of which kbr generates its own configurations.
     pub webhook_patches: BTreeSet<String>,
     /// What could not be rendered, a sentence each.
-    pub unknown: Vec<String>,
+    pub unknown: BTreeSet<String>,
 }
 
 impl Object {
     /// Its kind.
     pub fn kind(&self) -> &str {
-        self.value["kind"].as_str().unwrap_or_default()
+        text(&self.value["kind"])
     }
 
     /// Its name.
     pub fn name(&self) -> &str {
-        self.value["metadata"]["name"].as_str().unwrap_or_default()
+        text(&self.value["metadata"]["name"])
     }
 
     /// Its namespace; empty for one without.
     pub fn namespace(&self) -> &str {
-        let namespace = &self.value["metadata"]["namespace"];
-        namespace.as_str().unwrap_or_default()
+        text(&self.value["metadata"]["namespace"])
     }
 
     fn new(path: &str, value: Value) -> Self {
         let mut object = Object {
             path: path.to_owned(),
             value,
+            labels: BTreeMap::new(),
             names: Vec::new(),
         };
         object.names.push(object.name().to_owned());
         object
+    }
+
+    /// Whether it is an object, which a patch may have changed.
+    fn is_whole(&self) -> bool {
+        self.value["kind"].is_string() && self.value["metadata"].is_object()
     }
 
     fn has_name(&self, name: &str) -> bool {
@@ -72,7 +80,7 @@ impl Object {
 
     fn is_of_cluster(&self) -> bool {
         /// Kinds that are in no namespace, of those that come with operators.
-        const OF_CLUSTER: [&str; 14] = [
+        const OF_CLUSTER: [&str; 15] = [
             "APIService",
             "ClusterIssuer",
             "ClusterRole",
@@ -86,9 +94,10 @@ impl Object {
             "SecurityContextConstraints",
             "StorageClass",
             "ValidatingAdmissionPolicy",
+            "ValidatingAdmissionPolicyBinding",
             "ValidatingWebhookConfiguration",
         ];
-        OF_CLUSTER.contains(&self.kind()) || self.kind() == "ValidatingAdmissionPolicyBinding"
+        OF_CLUSTER.contains(&self.kind())
     }
 }
 
@@ -139,7 +148,7 @@ impl Rendering<'_> {
     }
 
     /// What a folder adds to `objects`, and makes of them.
-    fn folder(&mut self, folder: &str, objects: Vec<Object>, depth: usize) -> Vec<Object> {
+    fn folder(&mut self, folder: &str, mut objects: Vec<Object>, depth: usize) -> Vec<Object> {
         self.rendered.visited.insert(folder.to_owned());
         let Some(kustomization) = self.kustomization(folder) else {
             return objects;
@@ -148,7 +157,6 @@ impl Rendering<'_> {
             self.unknown(format!("`{folder}` is nested too deep"));
             return objects;
         }
-        let mut objects = objects;
         for item in items(&kustomization, &["resources", "bases"]) {
             objects.extend(self.resource(folder, item, depth));
         }
@@ -161,17 +169,16 @@ impl Rendering<'_> {
         self.generate(folder, &kustomization);
         self.replace(folder, &kustomization);
         self.patch(folder, &kustomization, &mut objects);
-        rename(&kustomization, &mut objects);
-        label(&kustomization, &mut objects);
-        for key in kustomization
-            .as_object()
-            .into_iter()
-            .flatten()
-            .map(|it| it.0)
-        {
-            if !KNOWN.contains(&key.as_str()) {
-                self.unknown(format!("`{key}` in `{folder}/kustomization.yaml`"));
-            }
+        let everywhere = EVERYWHERE
+            .iter()
+            .map(|key| kustomization[*key].to_string().len());
+        if self.may_change(objects.len(), everywhere.sum()) {
+            rename(&kustomization, &mut objects);
+            label(&kustomization, &mut objects);
+        }
+        let keys = kustomization.as_object().into_iter().flatten();
+        for (key, _) in keys.filter(|(key, _)| !KNOWN.contains(&key.as_str())) {
+            self.unknown(format!("`{key}` in `{folder}/kustomization.yaml`"));
         }
         objects
     }
@@ -190,8 +197,8 @@ impl Rendering<'_> {
         };
         self.rendered.visited.insert(path.clone());
         let documents = yaml::documents(text, self.budget).into_iter();
-        let objects = documents.filter(|it| it["kind"].is_string() && it["metadata"].is_object());
-        objects.map(|it| Object::new(&path, it)).collect()
+        let objects = documents.map(|it| Object::new(&path, it));
+        objects.filter(Object::is_whole).collect()
     }
 
     /// Generators, whose objects have a hash in their names.
@@ -226,21 +233,24 @@ impl Rendering<'_> {
 
     fn patch(&mut self, folder: &str, kustomization: &Value, objects: &mut Vec<Object>) {
         for item in list(&kustomization["patchesStrategicMerge"]) {
-            let patch = json!({ if item.as_str().is_some_and(|it| !it.contains('\n')) { "path" } else { "patch" }: item });
-            self.apply(folder, &patch, objects);
+            let key = if text(item).contains('\n') {
+                "patch"
+            } else {
+                "path"
+            };
+            self.apply(folder, &json!({ key: item }), objects);
         }
         for key in ["patches", "patchesJson6902"] {
             for patch in list(&kustomization[key]) {
                 self.apply(folder, patch, objects);
             }
         }
-        for image in list(&kustomization["replicas"]) {
-            let (name, count) = (text(&image["name"]), &image["count"]);
-            for object in objects.iter_mut().filter(|it| it.has_name(name)) {
-                if object.value["spec"].is_object() {
-                    object.value["spec"]["replicas"] = count.clone();
-                }
-            }
+        for replicas in list(&kustomization["replicas"]) {
+            let patch = json!({
+                "target": { "name": replicas["name"] },
+                "patch": json!({ "spec": { "replicas": replicas["count"] } }).to_string(),
+            });
+            self.apply(folder, &patch, objects);
         }
     }
 
@@ -263,7 +273,8 @@ impl Rendering<'_> {
             ));
             return;
         };
-        for document in yaml::documents(&patch_text, self.budget) {
+        let documents = yaml::documents(&patch_text, self.budget).into_iter();
+        for document in documents.filter(|it| it.is_array() || it.is_object()) {
             let is_json = document.is_array();
             let target = if patch["target"].is_object() {
                 patch["target"].clone()
@@ -284,6 +295,9 @@ impl Rendering<'_> {
                     return true;
                 }
                 found = true;
+                if !self.may_change(1, patch_text.len()) {
+                    return true;
+                }
                 if is_json {
                     list(&document).for_each(|it| operate(&mut object.value, it));
                     return true;
@@ -293,13 +307,14 @@ impl Rendering<'_> {
                 }
                 let mut document = document.clone();
                 // The patch names its object, which may have another name by now.
-                if let Some(metadata) = document["metadata"].as_object_mut() {
+                if let Some(Value::Object(metadata)) = document.get_mut("metadata") {
                     metadata.remove("name");
                     metadata.remove("namespace");
                 }
                 merge(&mut object.value, &document);
                 true
             });
+            objects.retain(Object::is_whole);
             if !found {
                 let (kind, name) = (text(&target["kind"]), text(&target["name"]));
                 self.unknown(format!(
@@ -309,12 +324,26 @@ impl Rendering<'_> {
         }
     }
 
+    /// Counts text that becomes a part of several objects: a few lines can repeat it millions of times.
+    fn may_change(&mut self, objects: usize, bytes: usize) -> bool {
+        self.budget.spend(objects, objects.saturating_mul(bytes));
+        !self.budget.is_spent()
+    }
+
     fn unknown(&mut self, what: String) {
-        if !self.rendered.unknown.contains(&what) {
-            self.rendered.unknown.push(what);
-        }
+        self.rendered.unknown.insert(what);
     }
 }
+
+/// The keys of a kustomization that change all of its objects.
+const EVERYWHERE: [&str; 6] = [
+    "namespace",
+    "namePrefix",
+    "nameSuffix",
+    "labels",
+    "commonLabels",
+    "commonAnnotations",
+];
 
 /// The keys of a kustomization that are read, or that change no object.
 const KNOWN: [&str; 24] = [
@@ -345,14 +374,6 @@ const KNOWN: [&str; 24] = [
     "configurations",
     "sortOptions",
 ];
-
-fn text(value: &Value) -> &str {
-    value.as_str().unwrap_or_default()
-}
-
-fn list(value: &Value) -> impl Iterator<Item = &Value> {
-    value.as_array().into_iter().flatten()
-}
 
 fn items<'a>(kustomization: &'a Value, keys: &'a [&str]) -> impl Iterator<Item = &'a str> {
     let lists = keys.iter().flat_map(|key| list(&kustomization[*key]));

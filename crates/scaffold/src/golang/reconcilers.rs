@@ -51,7 +51,7 @@ struct Index {
     below: BTreeMap<(String, Rc<str>), usize>,
 }
 
-/// Folders of programs and helpers that are no part of the operator.
+/// Folders of programs and helpers, which the operator does not contain.
 const NOT_THE_OPERATORS: [&str; 12] = [
     "docs", "e2e", "examples", "fake", "fakes", "hack", "mock", "mocks", "test", "testing",
     "tests", "tools",

@@ -241,3 +241,38 @@ fn components_of_the_project_in_go_stay_switched_on() {
         ["network-policy", "namespaced"]
     );
 }
+
+#[test]
+fn what_becomes_a_part_of_all_objects_is_counted_for_each() {
+    let objects = "---\nkind: A\nmetadata: {name: a}\n".repeat(1000);
+    let labels = (0..10_000).fold(String::new(), |all, at| format!("{all}l{at}: x, "));
+    for (more, is_large) in [
+        ("namePrefix: a-\n".to_owned(), false),
+        (format!("commonLabels: {{{labels}}}\n"), true),
+        (format!("namePrefix: {}\n", "a".repeat(100_000)), true),
+        (
+            format!(
+                "patches:\n- target: {{kind: A}}\n  patch: '{{metadata: {{annotations: {{{labels}}}}}}}'\n"
+            ),
+            true,
+        ),
+    ] {
+        let files = [
+            ("all.yaml", objects.clone()),
+            (
+                "kustomization.yaml",
+                format!("resources: [all.yaml]\n{more}"),
+            ),
+        ];
+        let files = files.map(|(name, text)| (format!("config/default/{name}"), text));
+        let mut budget = Budget::default();
+        let rendered = kustomize::render(&files.into(), manifests::DEFAULT, &mut budget);
+        assert_eq!(rendered.objects.len(), 1000);
+        assert_eq!(
+            budget.is_spent(),
+            is_large,
+            "{}",
+            &more[..20.min(more.len())]
+        );
+    }
+}

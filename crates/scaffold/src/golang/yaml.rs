@@ -18,6 +18,16 @@ pub fn one_or_more<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D:
     })
 }
 
+/// The items of a list; none of another value.
+pub fn list(value: &Value) -> impl Iterator<Item = &Value> {
+    value.as_array().into_iter().flatten()
+}
+
+/// A text; empty for another value.
+pub fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
 /// The documents of a file; none if it is not YAML.
 pub fn documents(text: &str, budget: &mut Budget) -> Vec<Value> {
     budget.documents(text).unwrap_or_default()

@@ -110,7 +110,7 @@ impl Users {
     /// Adds a kind.
     fn add(&mut self, kind: &str, root: &Root, all: &Groups) {
         let own = Groups::collect(&root.roots(), &[]);
-        // The name of a kind is no part of a name for several.
+        // A type that several kinds share is not named after one of them.
         let names = build::type_names("", &own, &functions::imported(kind, &own));
         let mut found = BTreeMap::new();
         for (group, name) in own

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Head;
+use crate::quote::is_yaml_word;
 use crate::resource::names;
 
 /// The table `[names]`, which an import records: names that are in clusters already. A key that is missing is derived.
@@ -126,11 +127,5 @@ pub fn is_built_in(namespace: &str) -> bool {
 
 /// Whether a text can name these objects, and is a text in YAML without quotes.
 pub fn is_name(text: &str) -> bool {
-    /// What YAML 1.1 reads otherwise.
-    const WORDS: [&str; 9] = ["true", "false", "null", "yes", "no", "on", "off", "y", "n"];
-    text.len() <= 63
-        && names::is_subdomain(text)
-        && !text.contains('.')
-        && text.starts_with(|it: char| it.is_ascii_lowercase())
-        && !WORDS.contains(&text)
+    text.len() <= 63 && names::is_subdomain(text) && !text.contains('.') && is_yaml_word(text)
 }

@@ -22,11 +22,7 @@ struct Command {
 fn changes(files: &Files, root: &Path) -> anyhow::Result<Vec<Change>> {
     let args = Command::parse_from(["kbr", "go", "--dry-run"]).args;
     let mut found = golang::read(files)?;
-    let head = head(&args, &found);
-    let mut imported = Imported::new(&mut found, head)?;
-    let report = messages::report(&args, &found, &imported);
-    let file = report::FILE.to_owned();
-    imported.intent.add_file(file, report.markdown());
+    let (imported, _) = imported(&args, &mut found)?;
     let session = write::lock(root.to_owned(), args.write)?;
     let plan = session.plan(&imported.intent, Lines::default(), Lines::default())?;
     Ok(plan.changes)
@@ -77,6 +73,34 @@ fn config() -> [(&'static str, Value); 3] {
         ),
     ]
 }
+
+/// Kustomizations, with `§` where text is planted.
+const KUSTOMIZATIONS: [(&str, &str); 4] = [
+    (
+        "config/default/kustomization.yaml",
+        "namespace: tides§\nnamePrefix: t-§\nresources: [../manager, ../other, ../§]\ncommonLabels: {a§: b§}\ncommonAnnotations: {c§: d§}\n\
+         patches:\n- {path: ../§}\n- target: {kind: §}\n  patch: §\n- target: {kind: Deployment}\n  patch: '[{op: add, path: /metadata/§, value: §}]'\n\
+         patchesStrategicMerge: [patch.yaml]\nreplicas: [{name: §, count: §}]\nreplacements: [{targets: [{select: {kind: Deployment}, fieldPaths: [§]}]}]\n§: §\n",
+    ),
+    (
+        "config/default/patch.yaml",
+        "kind: Deployment\nmetadata: §\nspec: {template: {spec: {tolerations: [{key: §}], containers: [{name: manager, lifecycle: §}]}}}\n",
+    ),
+    (
+        "config/manager/kustomization.yaml",
+        "resources: [manager.yaml]\n",
+    ),
+    (
+        "config/other/kustomization.yaml",
+        "resources: [all.yaml]\nconfigMapGenerator: [{name: §}]\n",
+    ),
+];
+
+/// Objects beside the operator, with `§` where text is planted.
+const OTHERS: &str = "kind: ServiceAccount\nmetadata: {name: tides, annotations: {a§: b§}}\nimagePullSecrets: [{name: §}]\n---\n\
+    kind: ClusterRole\nmetadata: {name: role§}\nrules: [{apiGroups: [§], resources: [pods§], verbs: [get§]}]\n---\n\
+    kind: ClusterRoleBinding\nmetadata: {name: §}\nroleRef: {kind: ClusterRole, name: role}\nsubjects: [{kind: ServiceAccount, name: tides}]\n---\n\
+    kind: ConfigMap\nmetadata: {name: c§, namespace: §}\ndata: {a§: b§}\n---\nkind: K§\nmetadata: {name: §}\n---\nkind: Secret\nmetadata: {name: s§}\n";
 
 /// What tells an object of `config`.
 fn is_name_in_config(path: &str) -> bool {
@@ -141,6 +165,16 @@ fn files(random: &mut Random, share: usize) -> Files {
         planted("IMG ?= example.com/tides:v1§\n", breakout),
     );
     add("LICENSE", planted("Apache License§\n", breakout));
+    // In JSON, which is YAML, a planted text stays a text or becomes another value.
+    let mut quoted = |text: &str| {
+        planted(text, |random| {
+            serde_json::to_string(&breakout(random)).unwrap_or_default()
+        })
+    };
+    for (path, text) in KUSTOMIZATIONS {
+        add(path, quoted(text));
+    }
+    add("config/other/all.yaml", quoted(OTHERS));
     let sample = "config/samples/sea_v1_tide.yaml";
     let comment = format!(
         "# {}\n",

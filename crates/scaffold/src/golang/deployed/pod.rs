@@ -2,21 +2,120 @@
 
 use serde_json::{Value, json};
 
-use super::super::manifests::container;
-use super::{PROXY, besides, is_empty, list, put};
+use super::{Deployed, besides, is_empty, metadata, pruned, put};
+use crate::blueprint::Edit;
+use crate::golang::Found;
+use crate::golang::manifests::container;
+use crate::golang::yaml::{list, text};
+use crate::project::Head;
 
-/// Volumes with certificates that the operator has itself, and with the configuration of old releases of kubebuilder.
-const REPLACED: [&str; 6] = [
-    "cert",
-    "certs",
-    "manager-config",
-    "metrics-certs",
-    "webhook-cert",
-    "webhook-certs",
-];
+/// The container that kubebuilder once put before the metrics.
+const PROXY: &str = "kube-rbac-proxy";
+
+impl Deployed {
+    /// A patch of our Deployment.
+    pub(super) fn patch(&mut self, found: &Found, head: &Head) -> anyhow::Result<()> {
+        let theirs = &found.manager.deployment;
+        if theirs.is_null() {
+            return Ok(());
+        }
+        let names = head.names();
+        let mut patch =
+            json!({ "spec": besides(&theirs["spec"], &["replicas", "selector", "template"]) });
+        let pod = &theirs["spec"]["template"]["spec"];
+        let template = json!({
+            "metadata": metadata(&theirs["spec"]["template"]["metadata"], found),
+            "spec": pod_patch(pod, &names.container),
+        });
+        put(&mut patch["spec"], "template", pruned(template));
+        put(&mut patch, "metadata", metadata(&theirs["metadata"], found));
+        let patch = pruned(patch);
+        if is_empty(&patch) {
+            return Ok(());
+        }
+        let mut document = json!({ "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {} });
+        if let (Some(fields), Value::Object(patch)) = (document.as_object_mut(), patch) {
+            fields.extend(patch);
+        }
+        document["metadata"]["name"] = names.deployment.into();
+        document["metadata"]["namespace"] = names.namespace.into();
+        self.patch_of("Deployment", "config/manager", document)?;
+        if let Some((standard, why)) = standard(pod) {
+            self.edits.push(Edit::replace(
+                "config/manager/namespace.yaml",
+                "    # Pods in this namespace must meet the strictest Pod Security Standard.\n    pod-security.kubernetes.io/enforce: restricted\n",
+                &format!("    pod-security.kubernetes.io/enforce: {standard}\n"),
+            ));
+            self.notes.push(format!(
+                "the Pod in Go does not meet the Pod Security Standard `restricted` ({why}), so `config/manager/namespace.yaml` enforces `{standard}`: return to `restricted` if the operator in Rust does not need that"
+            ));
+        }
+        Ok(())
+    }
+
+    /// Notes about arguments that the new operator does not have, or that have other values there.
+    pub(super) fn arguments(&mut self, found: &Found) {
+        let manager = &found.manager;
+        for word in &manager.words {
+            let word = word.escape_debug();
+            self.notes.push(format!(
+                "the program in Go is started with the argument `{word}`: the one in Rust has no subcommands"
+            ));
+        }
+        for flag in &manager.usual {
+            let (name, value) = flag.split_once('=').unwrap_or((flag, "true"));
+            let shown = flag.escape_debug();
+            let text = match (name, value) {
+                ("--metrics-bind-address", ":8443" | "127.0.0.1:8080" | "127.0.0.1:8080/") => {
+                    continue;
+                }
+                ("--metrics-bind-address", _) => format!(
+                    "the operator in Go serves metrics as `{shown}` says, and this one with TLS and authorization at port 8443: change what scrapes them, or the flag in `config/manager/manager.yaml`"
+                ),
+                ("--metrics-secure", "false") => format!(
+                    "the operator in Go has `{shown}`, and this one serves metrics with TLS and authorization: change what scrapes them"
+                ),
+                ("--leader-elect", "false") => format!(
+                    "the operator in Go has `{shown}`, and this one elects a leader: stop the one in Go before you deploy, or both run"
+                ),
+                ("--health-probe-bind-address", value) if value != ":8081" => format!(
+                    "the operator in Go answers probes as `{shown}` says, and this one at port 8081"
+                ),
+                _ => continue,
+            };
+            self.notes.push(text);
+        }
+        let pod = &manager.deployment["spec"]["template"]["spec"];
+        if list(&pod["volumes"]).any(|it| it["name"] == CONFIGURATION) {
+            self.notes.push(format!(
+                "the volume `{CONFIGURATION}` is left out: the new operator has flags instead of a configuration file"
+            ));
+        }
+        if list(&pod["containers"]).any(|it| it["name"] == PROXY) {
+            self.notes.push(format!(
+                "the container `{PROXY}` is left out: the operator itself serves metrics with TLS and authorization"
+            ));
+        }
+    }
+}
+
+/// Where the certificates are mounted that the operator has itself.
+const CERTIFICATES: [&str; 2] = ["/k8s-webhook-server/", "/k8s-metrics-server/"];
+
+/// The configuration file of old releases of kubebuilder, which the new operator does not read.
+const CONFIGURATION: &str = "manager-config";
+
+/// Whether a volume is for what the new operator has itself, or does not read.
+fn is_replaced(volume: &str, manager: &Value) -> bool {
+    let is_certificate = |mount: &Value| {
+        let path = format!("{}/", text(&mount["mountPath"]));
+        mount["name"] == volume && CERTIFICATES.iter().any(|it| path.contains(it))
+    };
+    volume == CONFIGURATION || list(&manager["volumeMounts"]).any(is_certificate)
+}
 
 /// The patch of our Pod, whose operator is in the container `name`.
-pub fn pod_patch(pod: &Value, name: &str) -> Value {
+fn pod_patch(pod: &Value, name: &str) -> Value {
     let mut patch = besides(
         pod,
         &[
@@ -34,8 +133,9 @@ pub fn pod_patch(pod: &Value, name: &str) -> Value {
     if grace.as_u64().is_some_and(|seconds| seconds > 45) {
         put(&mut patch, "terminationGracePeriodSeconds", grace.clone());
     }
-    let is_replaced = |it: &Value| it.as_str().is_some_and(|it| REPLACED.contains(&it));
-    let volumes = list(&pod["volumes"]).filter(|it| !is_replaced(&it["name"]));
+    let manager = container(pod);
+    let is_kept = |it: &&Value| !is_replaced(text(&it["name"]), manager);
+    let volumes = list(&pod["volumes"]).filter(is_kept);
     put(&mut patch, "volumes", volumes.cloned().collect());
     let context = &pod["securityContext"];
     let mut security = besides(context, &["runAsNonRoot", "seccompProfile"]);
@@ -44,13 +144,11 @@ pub fn pod_patch(pod: &Value, name: &str) -> Value {
     }
     put(&mut patch, "securityContext", security);
     put(&mut patch, "initContainers", pod["initContainers"].clone());
-    let manager = container(pod);
     let others = list(&pod["containers"]);
     let others = others.filter(|it| *it != manager && it["name"] != PROXY);
     let mut containers: Vec<_> = others.cloned().collect();
-    let ours = container_patch(manager, &is_replaced);
+    let mut ours = container_patch(manager);
     if !is_empty(&ours) {
-        let mut ours = ours;
         put(&mut ours, "name", name.into());
         containers.insert(0, ours);
     }
@@ -58,7 +156,7 @@ pub fn pod_patch(pod: &Value, name: &str) -> Value {
     patch
 }
 
-fn container_patch(theirs: &Value, is_replaced: &dyn Fn(&Value) -> bool) -> Value {
+fn container_patch(theirs: &Value) -> Value {
     let mut patch = besides(
         theirs,
         &[
@@ -77,7 +175,8 @@ fn container_patch(theirs: &Value, is_replaced: &dyn Fn(&Value) -> bool) -> Valu
             "imagePullPolicy",
         ],
     );
-    let mounts = list(&theirs["volumeMounts"]).filter(|it| !is_replaced(&it["name"]));
+    let is_kept = |it: &&Value| !is_replaced(text(&it["name"]), theirs);
+    let mounts = list(&theirs["volumeMounts"]).filter(is_kept);
     put(&mut patch, "volumeMounts", mounts.cloned().collect());
     if theirs["imagePullPolicy"] != "IfNotPresent" {
         put(
@@ -159,7 +258,7 @@ const HANDLERS: [&str; 4] = ["exec", "grpc", "httpGet", "tcpSocket"];
 
 /// The Pod Security Standard that the Pod meets, and why it does not meet `restricted`; `None` if it does.
 /// <https://kubernetes.io/docs/concepts/security/pod-security-standards/>
-pub fn standard(pod: &Value) -> Option<(&'static str, &'static str)> {
+fn standard(pod: &Value) -> Option<(&'static str, &'static str)> {
     let containers = || list(&pod["containers"]).chain(list(&pod["initContainers"]));
     let has = |test: &dyn Fn(&Value) -> bool| containers().any(|it| test(&it["securityContext"]));
     let host = ["hostNetwork", "hostPID", "hostIPC"];

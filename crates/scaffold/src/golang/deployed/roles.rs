@@ -1,67 +1,78 @@
 //! The roles of a project in Go: which are the operator's, and what they grant.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::super::source::Marker;
-use super::super::{Found, Object};
-use super::{account, list};
+use super::account;
+use crate::golang::source::Marker;
+use crate::golang::yaml::{list, text};
+use crate::golang::{Found, Object};
 use crate::resource::names;
 
-/// Whether a role or binding is for the operator, or a role for the users of a kind or of its metrics, of which kbr writes its own.
-pub fn is_of_operator(object: &Object, found: &Found, account: Option<&str>) -> bool {
-    let ends = [
-        "-editor-role",
-        "-viewer-role",
-        "-admin-role",
-        "metrics-reader",
-    ];
-    let is_binding = object.kind().ends_with("Binding");
-    if is_binding {
-        return grants(object, account);
+/// The roles that are bound to the operator, by kind and name: the namespaces in which they are, empty for all.
+pub struct Granted<'a> {
+    account: &'a str,
+    roles: BTreeMap<(&'a str, &'a str), BTreeSet<&'a str>>,
+}
+
+impl<'a> Granted<'a> {
+    /// Those of a project.
+    pub fn of(found: &'a Found) -> Self {
+        let account = account(found);
+        let mut roles: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
+        let objects = found.rendered.objects.iter();
+        for binding in objects.filter(|it| binds(it, account)) {
+            let role = &binding.value["roleRef"];
+            let key = (text(&role["kind"]), text(&role["name"]));
+            let namespace = match binding.kind() {
+                "ClusterRoleBinding" => "",
+                _ => binding.namespace(),
+            };
+            roles.entry(key).or_default().insert(namespace);
+        }
+        Granted { account, roles }
     }
-    ends.iter().any(|end| object.name().ends_with(end))
-        || bound(object, found).any(|binding| grants(binding, account))
+
+    /// Whether a role or binding is for the operator, or a role for the users of a kind or of its metrics, of which kbr writes its own.
+    pub fn is_of_operator(&self, object: &Object) -> bool {
+        const OF_USERS: [&str; 4] = [
+            "-editor-role",
+            "-viewer-role",
+            "-admin-role",
+            "metrics-reader",
+        ];
+        let key = (object.kind(), object.name());
+        binds(object, self.account)
+            || self.roles.contains_key(&key)
+            || key.0.ends_with("Role") && OF_USERS.iter().any(|end| key.1.ends_with(end))
+    }
 }
 
-/// The bindings of a role.
-fn bound<'a>(role: &'a Object, found: &'a Found) -> impl Iterator<Item = &'a Object> {
-    let objects = found.rendered.objects.iter();
-    objects.filter(|it| {
-        let reference = &it.value["roleRef"];
-        it.kind().ends_with("Binding")
-            && reference["kind"] == role.kind()
-            && reference["name"] == role.name()
-    })
+/// Whether an object binds a role to a `ServiceAccount`.
+fn binds(object: &Object, account: &str) -> bool {
+    let mut subjects = list(&object.value["subjects"]);
+    let is_account = |it: &Value| it["kind"] == "ServiceAccount" && it["name"] == account;
+    object.kind().ends_with("Binding") && subjects.any(is_account)
 }
 
-/// Whether a binding is for the operator.
-fn grants(binding: &Object, account: Option<&str>) -> bool {
-    let subjects = binding.value["subjects"].as_array().into_iter().flatten();
-    let mut accounts = subjects.filter(|it| it["kind"] == "ServiceAccount");
-    account.is_some_and(|account| accounts.any(|it| it["name"] == account))
-}
+/// Parts of the names of roles that kbr has, too: for the election of the leader, the metrics, and their old proxy.
+const OWN: [&str; 3] = ["leader-election", "metrics-auth", "proxy-role"];
 
-/// The permissions that roles by hand grant to the operator, as comments; those of the leader election, the metrics and their proxy are
-/// kbr's own.
+/// The permissions that roles by hand grant to the operator, as comments.
 pub fn permissions(found: &Found) -> Vec<Marker> {
-    let account = account(found);
-    let is_own = |name: &str| {
-        ["leader-election", "metrics-auth", "proxy-role"]
-            .iter()
-            .any(|it| name.contains(it))
-    };
+    let granted = Granted::of(found);
     let mut markers = Vec::new();
     for role in &found.rendered.objects {
-        let bindings = bound(role, found).filter(|it| grants(it, account));
-        let bindings: Vec<_> = bindings.collect();
-        if bindings.is_empty() || !role.kind().ends_with("Role") || is_own(role.name()) {
+        let namespaces = granted.roles.get(&(role.kind(), role.name()));
+        let Some(namespaces) =
+            namespaces.filter(|_| !OWN.iter().any(|it| role.name().contains(it)))
+        else {
             continue;
-        }
-        let everywhere = bindings.iter().any(|it| it.kind() == "ClusterRoleBinding");
-        let namespaces: BTreeSet<_> = bindings.iter().map(|it| it.namespace()).collect();
-        let namespaces = if everywhere { [""].into() } else { namespaces };
+        };
+        let everywhere = namespaces.contains("").then_some("");
+        let namespaces = namespaces.iter().copied();
+        let namespaces = namespaces.filter(|it| everywhere.is_none() || it.is_empty());
         for namespace in namespaces {
             for rule in list(&role.value["rules"]) {
                 markers.extend(marker(&role.path, rule, namespace));

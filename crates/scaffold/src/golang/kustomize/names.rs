@@ -1,91 +1,101 @@
 //! Names, namespaces and labels that a kustomization gives its objects.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Map, Value, json};
 
-use super::{Object, list, text};
+use super::Object;
+use crate::golang::yaml::{list, text};
 
 /// The namespace, the prefix and the suffix of a kustomization, also where objects name each other.
 pub fn rename(kustomization: &Value, objects: &mut [Object]) {
     let namespace = text(&kustomization["namespace"]);
     let prefix = text(&kustomization["namePrefix"]);
     let suffix = text(&kustomization["nameSuffix"]);
-    let mut renamed = Vec::new();
+    let mut renamed = Renamed {
+        namespace,
+        names: BTreeMap::new(),
+    };
     for object in &mut *objects {
-        let is_namespace = object.kind() == "Namespace";
-        let name = object.name().to_owned();
+        let (kind, name) = (object.kind().to_owned(), object.name().to_owned());
         if !namespace.is_empty() && !object.is_of_cluster() {
             object.value["metadata"]["namespace"] = namespace.into();
         }
-        let new = match object.kind() {
+        let new = match kind.as_str() {
             "Namespace" if !namespace.is_empty() => namespace.to_owned(),
-            "Namespace" | "CustomResourceDefinition" | "APIService" => name.clone(),
+            "Namespace" | "CustomResourceDefinition" | "APIService" => continue,
             _ => format!("{prefix}{name}{suffix}"),
         };
-        if new != name && !name.is_empty() {
-            object.value["metadata"]["name"] = new.clone().into();
-            object.names.push(new.clone());
-            if !is_namespace {
-                renamed.push((object.kind().to_owned(), name, new));
-            }
-        }
+        object.value["metadata"]["name"] = new.clone().into();
+        object.names.push(new.clone());
+        renamed.names.insert((kind, name), new);
     }
-    let new_name = |kinds: &[&str], name: &str| {
-        let mut found = renamed
-            .iter()
-            .filter(|(kind, old, _)| kinds.contains(&kind.as_str()) && old == name);
-        found.next().map(|(_, _, new)| new.clone())
-    };
     for object in objects {
-        refer(&mut object.value, &new_name, namespace);
+        renamed.refer(&mut object.value);
     }
 }
 
-/// Changes the names by which an object names others.
-fn refer(value: &mut Value, new_name: &dyn Fn(&[&str], &str) -> Option<String>, namespace: &str) {
-    let replace = |value: &mut Value, kinds: &[&str]| {
-        if let Some(new) = value.as_str().and_then(|name| new_name(kinds, name)) {
-            *value = new.into();
+/// What objects are called now.
+struct Renamed<'a> {
+    namespace: &'a str,
+    /// By kind and earlier name.
+    names: BTreeMap<(String, String), String>,
+}
+
+impl Renamed<'_> {
+    /// Changes the name of another object, of one of several kinds.
+    fn replace(&self, name: Option<&mut Value>, kinds: &[&str]) {
+        let Some(name) = name else { return };
+        let old = text(name).to_owned();
+        let new = |kind: &&str| self.names.get(&((*kind).to_owned(), old.clone()));
+        if let Some(new) = kinds.iter().find_map(new) {
+            *name = new.as_str().into();
         }
-    };
-    match value {
-        Value::Array(items) => items
-            .iter_mut()
-            .for_each(|item| refer(item, new_name, namespace)),
-        Value::Object(fields) => {
-            for (key, field) in &mut *fields {
-                match key.as_str() {
-                    "serviceAccountName" => replace(field, &["ServiceAccount"]),
-                    "secretName" => replace(field, &["Secret"]),
-                    "secretKeyRef" | "secretRef" if field.is_object() => {
-                        replace(&mut field["name"], &["Secret"]);
-                    }
-                    "configMap" | "configMapRef" | "configMapKeyRef" if field.is_object() => {
-                        replace(&mut field["name"], &["ConfigMap"]);
-                    }
-                    "priorityClassName" => replace(field, &["PriorityClass"]),
-                    "roleRef" if field.is_object() => {
-                        replace(&mut field["name"], &["Role", "ClusterRole"]);
-                    }
-                    "service" if field.is_object() => {
-                        replace(&mut field["name"], &["Service"]);
-                        if !namespace.is_empty() && field["namespace"].is_string() {
-                            field["namespace"] = namespace.into();
-                        }
-                    }
-                    "subjects" => {
-                        let subjects = field.as_array_mut().into_iter().flatten();
-                        for subject in subjects.filter(|it| it["kind"] == "ServiceAccount") {
-                            replace(&mut subject["name"], &["ServiceAccount"]);
-                            if !namespace.is_empty() {
-                                subject["namespace"] = namespace.into();
-                            }
-                        }
-                    }
-                    _ => refer(field, new_name, namespace),
+    }
+
+    /// Changes the names by which a part of an object names others.
+    fn refer(&self, value: &mut Value) {
+        match value {
+            Value::Array(items) => items.iter_mut().for_each(|item| self.refer(item)),
+            Value::Object(fields) => {
+                for (key, field) in fields {
+                    self.field(key, field);
                 }
             }
+            _ => {}
         }
-        _ => {}
+    }
+
+    fn field(&self, key: &str, field: &mut Value) {
+        match key {
+            "serviceAccountName" => self.replace(Some(field), &["ServiceAccount"]),
+            "secretName" => self.replace(Some(field), &["Secret"]),
+            "priorityClassName" => self.replace(Some(field), &["PriorityClass"]),
+            "secretKeyRef" | "secretRef" => self.replace(field.get_mut("name"), &["Secret"]),
+            "configMap" | "configMapRef" | "configMapKeyRef" => {
+                self.replace(field.get_mut("name"), &["ConfigMap"]);
+            }
+            "roleRef" => self.replace(field.get_mut("name"), &["Role", "ClusterRole"]),
+            "service" => {
+                self.replace(field.get_mut("name"), &["Service"]);
+                self.place(field.get_mut("namespace"));
+            }
+            "subjects" => {
+                let subjects = field.as_array_mut().into_iter().flatten();
+                for subject in subjects.filter(|it| it["kind"] == "ServiceAccount") {
+                    self.replace(subject.get_mut("name"), &["ServiceAccount"]);
+                    self.place(subject.get_mut("namespace"));
+                }
+            }
+            _ => self.refer(field),
+        }
+    }
+
+    fn place(&self, namespace: Option<&mut Value>) {
+        let namespace = namespace.filter(|_| !self.namespace.is_empty());
+        if let Some(namespace) = namespace {
+            *namespace = self.namespace.into();
+        }
     }
 }
 
@@ -95,13 +105,18 @@ pub fn label(kustomization: &Value, objects: &mut [Object]) {
     const TEMPLATE: &[&str] = &["spec", "template", "metadata", "labels"];
     const SELECTOR: &[&str] = &["spec", "selector", "matchLabels"];
     let mut add = |pairs: &Value, paths: &[&[&str]]| {
-        let pairs: Map<_, _> = pairs.as_object().cloned().unwrap_or_default();
-        if pairs.is_empty() {
+        let Some(pairs) = pairs.as_object() else {
             return;
-        }
+        };
         for object in &mut *objects {
             for path in paths {
-                set(&mut object.value, path, &pairs);
+                set(&mut object.value, path, pairs);
+            }
+            if paths.contains(&METADATA) {
+                let labels = pairs
+                    .iter()
+                    .map(|(key, it)| (key.clone(), text(it).to_owned()));
+                object.labels.extend(labels);
             }
         }
     };
@@ -123,32 +138,21 @@ pub fn label(kustomization: &Value, objects: &mut [Object]) {
     }
 }
 
-/// Adds pairs at a path, of which all but the first and the last part must be there.
+/// Adds pairs at a path. `metadata` may be missing in a template, but not what is above it.
 fn set(value: &mut Value, path: &[&str], pairs: &Map<String, Value>) {
-    let [parents @ .., last] = path else { return };
     let mut place = value;
-    for (at, part) in parents.iter().enumerate() {
-        let is_there = place.get(part).is_some_and(Value::is_object);
-        // `metadata` of a template may be missing, but not the template.
-        let may_add = *part == "metadata" && (at == 0 || place.is_object());
-        if !is_there && !may_add {
-            return;
+    for (at, part) in path.iter().enumerate() {
+        let is_last = at + 1 == path.len();
+        let Value::Object(fields) = place else { return };
+        if is_last || *part == "metadata" {
+            fields.entry(*part).or_insert_with(|| json!({}));
         }
-        if !(place.is_object() || place.is_null()) {
+        let Some(next) = fields.get_mut(*part) else {
             return;
-        }
-        place = &mut place[*part];
+        };
+        place = next;
     }
-    if place.is_null() {
-        *place = json!({});
-    }
-    if !place.is_object() {
-        return;
-    }
-    if !place[*last].is_object() {
-        place[*last] = json!({});
-    }
-    if let Some(fields) = place[*last].as_object_mut() {
+    if let Value::Object(fields) = place {
         fields.extend(pairs.clone());
     }
 }

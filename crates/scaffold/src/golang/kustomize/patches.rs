@@ -1,9 +1,13 @@
 //! Patches of objects: strategic merges and JSON patches, and which objects they are for.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 
-use super::{Object, list, text};
+use super::Object;
+use crate::golang::yaml::{list, text};
 
+/// Whether a patch is for an object. A name that is a pattern matches nothing, and is reported.
 pub fn is_target(target: &Value, object: &Object) -> bool {
     let (kind, name) = (text(&target["kind"]), text(&target["name"]));
     let labels = text(&target["labelSelector"]);
@@ -18,7 +22,7 @@ pub fn is_target(target: &Value, object: &Object) -> bool {
         && (!kind.is_empty() || !name.is_empty() || !labels.is_empty())
 }
 
-/// By which field the items of a list are told apart in a strategic merge.
+/// The field that identifies the items of a list in a strategic merge.
 fn merge_key(field: &str) -> Option<&'static str> {
     match field {
         "containers" | "initContainers" | "volumes" | "env" | "imagePullSecrets" => Some("name"),
@@ -52,18 +56,20 @@ pub fn merge(value: &mut Value, patch: &Value) {
     }
 }
 
+/// Merges items with the ones of the same key.
 fn merge_items<'a>(items: &mut Vec<Value>, patches: impl Iterator<Item = &'a Value>, by: &str) {
+    let mut places: BTreeMap<String, usize> = BTreeMap::new();
+    for (at, item) in items.iter().enumerate() {
+        places.entry(item[by].to_string()).or_insert(at);
+    }
     for patch in patches {
-        let is_same = |item: &&mut Value| item[by] == patch[by];
-        let is_deletion = patch["$patch"] == "delete";
-        if is_deletion {
-            items.retain(|item| item[by] != patch[by]);
-        } else if let Some(item) = items.iter_mut().find(is_same) {
-            merge(item, patch);
-        } else {
-            items.push(patch.clone());
+        match places.get(&patch[by].to_string()) {
+            Some(at) if patch["$patch"] == "delete" => items[*at] = Value::Null,
+            Some(at) => merge(&mut items[*at], patch),
+            None => items.push(patch.clone()),
         }
     }
+    items.retain(|item| !item.is_null());
 }
 
 /// One operation of a JSON patch.
