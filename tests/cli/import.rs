@@ -232,9 +232,9 @@ fn a_project_whose_files_differ_from_its_project_file_is_taken_over_whole() {
     for text in [
         "imported captains: 2 versions, 2 controllers, 1 webhook",
         "found no CRD of `Settings`, so it is not imported: right for a kind of configuration files",
-        "the reconciler `HarbourReconciler` in `cmd/more.go`, of which `PROJECT` names no controller",
+        "the reconciler `HarbourReconciler` in `cmd/more.go`, because no kind of this project or of Kubernetes is known to be its own",
         "the webhook at `/mate` in `cmd/more.go`, because it is not for a kind of this project or of Kubernetes that has none yet; create it with `kbr create webhook`",
-        "a finalizer of which `/mate` is a part: keep its whole name",
+        "these are only a part of the name: `/mate`",
         "not taken over: `config/crd/others/patch.yaml`",
         "| `src/controllers/captain.rs` | `internal/controller/captain_controller.go` |",
     ] {

@@ -151,6 +151,21 @@ fn external_types_without_a_controller_can_be_used_by_the_operator() {
 }
 
 #[test]
+fn a_controller_has_a_reconciler_in_go_as_a_comment() {
+    let (folder, _) = imported("--controller=false", "");
+    let go = "package controller\n// */ {{ evil }}\nfunc (r *PodReconciler) Reconcile() {}\n";
+    fs::write(folder.path().join("pod.go"), go).unwrap();
+    let command =
+        "create api --group core --version v1 --kind Pod --resource=false --from-go pod.go";
+    written(folder.path(), command);
+    let text = fs::read_to_string(folder.path().join("src/controllers/pod.rs")).unwrap();
+    let comment =
+        "// package controller\n// // */ {{ evil }}\n// func (r *PodReconciler) Reconcile() {}\n";
+    assert!(text.ends_with(comment), "{text}");
+    assert!(written(folder.path(), command).contains("nothing to do"));
+}
+
+#[test]
 fn external_types_go_into_the_crate_that_the_flag_names() {
     let (folder, _) = imported(
         "--external --external-crate ./crates/sea-kinds --controller",

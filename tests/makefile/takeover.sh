@@ -30,11 +30,17 @@ kubectl create --filename - <<LEASE
 { apiVersion: coordination.k8s.io/v1, kind: Lease, metadata: { name: 3f7a.example.com, namespace: $system },
   spec: { holderIdentity: captains-controller-manager-0_1, leaseDurationSeconds: 15 } }
 LEASE
-finds 'leads by the Lease `3f7a.example.com`, and this project by `captains.example.com`: both would lead'
+finds 'leads by the Lease `3f7a.example.com` in `captains-system`, and this project by `captains.example.com`'
 sed -i.kept 's/captains\.example\.com/3f7a.example.com/' config/rbac/leader_election_role.yaml
 passes 'note  the Lease `3f7a.example.com` is held by `captains-controller-manager-0_1`'
 kubectl patch lease 3f7a.example.com --namespace $system --type merge --patch '{"spec":{"holderIdentity":""}}'
 passes 'ok  the Lease `3f7a.example.com` is free'
+
+echo '# the Pods'
+kubectl create deployment captains-controller-manager --namespace $system --image operator
+finds 'has the containers `operator`, which `make deploy` would keep'
+kubectl delete deployment captains-controller-manager --namespace $system --cascade=orphan
+passes 'has no Deployment `captains-controller-manager`'
 
 echo '# webhooks'
 # The configuration with the annotations $1, of which the webhook $2 calls the Service $3.
@@ -47,7 +53,7 @@ webhooks() {
 }
 webhooks '{ cert-manager.io/inject-ca-from: captains-system/captains-serving-cert }' vcaptain-v1.kb.io captains-webhook-service |
   kubectl apply --filename -
-finds 'calls `captains-webhook-service`, and is not one of this project'
+passes 'calls `captains-webhook-service`, and is not one of this project'
 "$KBR_BINARY" create webhook --group crew --version v1 --kind Captain --validation
 webhooks '{}' vcaptain-v1.crew.example.com captains-webhook > config/webhook/manifests.yaml
 finds 'has the webhook `vcaptain-v1.kb.io`, which this project does not have'

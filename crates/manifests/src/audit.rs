@@ -19,7 +19,7 @@ use super::sources::Sources;
 use crate::overlay::{self, Identity, OVERLAY};
 pub use access::Access;
 pub use findings::Report;
-pub use granted::accesses;
+pub use granted::{Permission, accesses, permissions};
 use kbr_host::diagnostic::Diagnostic;
 use kbr_host::{output, regular};
 use kbr_scaffold::workdir;
@@ -38,7 +38,7 @@ pub fn check(kubectl: Command, root: &Path, path: &Path) -> anyhow::Result<Repor
         let what = format!("cannot read the audit log `{shown}`: {error}");
         failed(&what, &run(path))
     })?;
-    let (permissions, identity) = permissions(kubectl, root)?;
+    let (permissions, identity) = rendered(kubectl, root)?;
     let mut usage = Usage::new(&permissions);
     let end = log::read(BufReader::new(file), |event| {
         let Some((home, account)) = event.account() else {
@@ -70,10 +70,7 @@ pub fn check(kubectl: Command, root: &Path, path: &Path) -> anyhow::Result<Repor
 }
 
 /// The permissions that `config/default` grants to the operator, and its identity.
-fn permissions(
-    kubectl: Command,
-    root: &Path,
-) -> anyhow::Result<(Vec<granted::Permission>, Identity)> {
+fn rendered(kubectl: Command, root: &Path) -> anyhow::Result<(Vec<Permission>, Identity)> {
     if !overlay::exists(root, OVERLAY) {
         let what = format!("no `{OVERLAY}` found, so the operator has no ServiceAccount");
         return Err(failed(
@@ -84,7 +81,7 @@ fn permissions(
     }
     let objects = overlay::render(kubectl, root, OVERLAY)?;
     let identity = Identity::of(&objects)?;
-    let permissions = granted::permissions(&objects, &identity, &sources(root)?);
+    let permissions = permissions(&objects, &identity, &sources(root)?);
     Ok((permissions, identity))
 }
 

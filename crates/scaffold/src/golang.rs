@@ -45,6 +45,8 @@ pub struct Found {
     pub elsewhere: Vec<String>,
     /// The reconcilers in its Go files.
     pub reconcilers: Reconcilers,
+    /// Other Go files of their packages.
+    pub helpers: Vec<String>,
     /// The `+kubebuilder:rbac` comments of all Go files, sorted by their files.
     pub permissions: Vec<Marker>,
     /// The `+kubebuilder:webhook` comments of all Go files.
@@ -136,7 +138,9 @@ pub fn read_with(files: &Files, crds: Option<&Files>) -> anyhow::Result<Found> {
     let admitting = admitting.filter_map(|(path, text)| Admitting::of(path, text));
     let admitting: Vec<_> = admitting.collect();
     project.correct_hubs(&admitting.iter().flat_map(Admitting::hubs).collect());
+    let helpers = reconcilers::helpers(&reconcilers, &sources);
     Ok(Found {
+        helpers,
         definitions: definitions.files.into_values().flatten().collect(),
         elsewhere: definitions.elsewhere,
         reconcilers,

@@ -86,6 +86,12 @@ fn conversion(wanted: &str, theirs: &Value, ours: &Value) -> Option<Line> {
             ),
             "create the webhook: `kbr create webhook --conversion`",
         )),
+        (false, true) => Some(Line::note(
+            format!(
+                "the versions of `{wanted}` have the same fields in the cluster, and this project converts them"
+            ),
+            "remove the conversion if the operator in Go has none: while no Pod is ready, requests in other versions than the stored one fail",
+        )),
         (true, true) if service(theirs)["name"] != service(ours)["name"] => Some(Line::note(
             format!(
                 "the versions of `{wanted}` are converted by the Service `{}`",

@@ -3,12 +3,14 @@
 mod definitions;
 mod leading;
 mod objects;
+mod permissions;
 mod webhooks;
 
 use std::collections::BTreeSet;
 use std::fmt;
 
 use kbr_host::lines::one_line;
+use kbr_manifests::overlay::Identity;
 use serde_json::Value;
 
 /// How bad it is.
@@ -102,10 +104,11 @@ pub type Get<'a> = &'a dyn Fn(&[&str]) -> anyhow::Result<Vec<Value>>;
 /// # Errors
 /// Something in the cluster cannot be read.
 pub fn check(project: &Successor<'_>, get: Get<'_>) -> anyhow::Result<Vec<Line>> {
-    let mut lines = vec![
-        leading::lease(project, get)?,
-        leading::deployment(project, get)?,
-    ];
+    let mut lines = vec![leading::lease(project, get)?];
+    let running = leading::deployment(project, get, &mut lines)?;
+    if let Some(running) = running.and_then(|it| Identity::of(&[it]).ok()) {
+        lines.extend(permissions::check(project, &running, get)?);
+    }
     let installed = definitions::check(project, get, &mut lines)?;
     objects::finalizers(project, &installed, get, &mut lines)?;
     objects::owners(project, get, &mut lines)?;

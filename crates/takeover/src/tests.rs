@@ -11,10 +11,7 @@ fn rendered() -> Vec<Value> {
         json!({"name": name, "clientConfig": {"service": service}})
     };
     vec![
-        json!({
-            "kind": "Deployment", "metadata": {"name": "captains-controller-manager"},
-            "spec": {"selector": {"matchLabels": {"control-plane": "controller-manager"}}},
-        }),
+        deployment("captains-controller-manager", "captains-system", "manager"),
         json!({
             "kind": "Role", "metadata": {"name": "captains-leader-election-role"},
             "rules": [{"apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "resourceNames": ["3f7a.example.com"]}],
@@ -27,11 +24,55 @@ fn rendered() -> Vec<Value> {
                 {"apiGroups": ["apps"], "resources": ["deployments"], "verbs": ["get"]},
             ],
         }),
+        json!({
+            "kind": "ClusterRoleBinding", "metadata": {"name": "captains-manager-rolebinding"},
+            "roleRef": {"kind": "ClusterRole", "name": "captains-manager-role"},
+            "subjects": [{
+                "kind": "ServiceAccount", "name": "captains-controller-manager", "namespace": "captains-system",
+            }],
+        }),
         crd(),
         json!({
             "kind": "ValidatingWebhookConfiguration", "metadata": {"name": "captains-validating"},
             "webhooks": [webhook("vcaptain.kb.io")],
         }),
+    ]
+}
+
+/// A Deployment whose Pods have this container.
+fn deployment(name: &str, namespace: &str, container: &str) -> Value {
+    let labels = json!({"control-plane": "controller-manager"});
+    json!({
+        "kind": "Deployment",
+        "metadata": {"name": name, "namespace": namespace, "labels": labels},
+        "spec": {
+            "selector": {"matchLabels": labels},
+            "template": {"spec": {
+                "serviceAccountName": "captains-controller-manager",
+                "containers": [{"name": container}],
+            }},
+        },
+    })
+}
+
+/// A role, and what binds it to the operator in Go.
+fn granted(resource: &str, verb: &str) -> [(&'static str, Value); 2] {
+    let rule = json!({"apiGroups": [""], "resources": [resource], "verbs": [verb]});
+    let account = json!({
+        "kind": "ServiceAccount", "name": "captains-controller-manager", "namespace": "captains-system",
+    });
+    [
+        (
+            "clusterroles.rbac.authorization.k8s.io",
+            json!({"kind": "ClusterRole", "metadata": {"name": "old"}, "rules": [rule]}),
+        ),
+        (
+            "clusterrolebindings.rbac.authorization.k8s.io",
+            json!({
+                "kind": "ClusterRoleBinding", "metadata": {"name": "old"},
+                "roleRef": {"kind": "ClusterRole", "name": "old"}, "subjects": [account],
+            }),
+        ),
     ]
 }
 
@@ -51,13 +92,16 @@ fn crd() -> Value {
 
 /// What the check prints about this cluster: objects by the first argument of `kubectl get`.
 fn report(cluster: &[(&str, Value)], predecessors: &[&str]) -> String {
+    report_of(&rendered(), cluster, predecessors)
+}
+
+fn report_of(rendered: &[Value], cluster: &[(&str, Value)], predecessors: &[&str]) -> String {
     let predecessors: Vec<_> = predecessors.iter().map(|it| (*it).to_owned()).collect();
-    let rendered = rendered();
     let project = Successor {
         role: "captains-manager-role",
         id: "captains.example.com",
         namespace: "captains-system",
-        rendered: &rendered,
+        rendered,
         finalizers: &["captains.crew.example.com=crew.example.com/ship".to_owned()].into(),
         predecessors: &predecessors,
     };
@@ -84,7 +128,8 @@ fn check_line(cluster: &[(&str, Value)], expected: &str) {
 #[test]
 fn the_lease_is_that_of_the_running_operator() {
     let lease = |name: &str, holder: &str| {
-        let lease = json!({"metadata": {"name": name}, "spec": {"holderIdentity": holder}});
+        let meta = json!({"name": name, "namespace": "captains-system"});
+        let lease = json!({"metadata": meta, "spec": {"holderIdentity": holder}});
         [(LEASES, lease)]
     };
     let holder = "captains-controller-manager-1_2";
@@ -107,30 +152,78 @@ fn the_lease_is_that_of_the_running_operator() {
 }
 
 #[test]
-fn the_deployment_is_replaced_in_place() {
-    let deployment = |name: &str, label: &str| {
-        let labels = json!({"control-plane": label});
-        let spec = json!({"selector": {"matchLabels": labels}});
-        let labels = json!({"control-plane": "controller-manager"});
-        [(
-            DEPLOYMENTS,
-            json!({"metadata": {"name": name, "labels": labels}, "spec": spec}),
-        )]
-    };
-    let ours = "captains-controller-manager";
+fn the_lease_is_in_the_namespace_of_the_project() {
+    let meta = json!({"name": "3f7a.example.com", "namespace": "old-system"});
+    let lease = json!({"metadata": meta, "spec": {"holderIdentity": "old_1"}});
     check_line(
-        &deployment(ours, "controller-manager"),
+        &[(LEASES, lease)],
+        "wrong  `old_1` leads by the Lease `3f7a.example.com` in `old-system`",
+    );
+}
+
+const OURS: &str = "captains-controller-manager";
+
+#[test]
+fn the_deployment_is_replaced_in_place() {
+    let there = |name| [(DEPLOYMENTS, deployment(name, "captains-system", "manager"))];
+    check_line(
+        &there(OURS),
         "ok  the Deployment `captains-controller-manager` has the same selector",
     );
+    let mut other = there(OURS);
+    other[0].1["spec"]["selector"]["matchLabels"]["control-plane"] = json!("x");
     check_line(
-        &deployment(ours, "x"),
+        &other,
         "wrong  the selector of the Deployment `captains-controller-manager` is {\"control-plane\":\"x\"}",
     );
     check_line(
-        &deployment("old", "x"),
+        &there("old"),
         "wrong  the operator in Go is the Deployment `old`",
     );
     check_line(&[], "note  `captains-system` has no Deployment");
+    check_line(
+        &[(DEPLOYMENTS, deployment(OURS, "old-system", "manager"))],
+        "wrong  the Deployment `captains-controller-manager` also runs in the namespace `old-system`",
+    );
+}
+
+#[test]
+fn the_pods_have_the_same_container_and_service_account() {
+    let there = |container| deployment(OURS, "captains-system", container);
+    check_line(
+        &[(DEPLOYMENTS, there("operator"))],
+        "wrong  the Deployment `captains-controller-manager` has the containers `operator`",
+    );
+    let mut other = there("manager");
+    other["spec"]["template"]["spec"]["serviceAccountName"] = json!("old");
+    check_line(
+        &[(DEPLOYMENTS, other)],
+        "note  the operator in Go runs as the ServiceAccount `old`, and this project as `captains-controller-manager`",
+    );
+    let mut off = there("manager");
+    off["spec"]["template"]["spec"]["containers"][0]["env"] =
+        json!([{"name": "ENABLE_WEBHOOKS", "value": "false"}]);
+    check_line(
+        &[(DEPLOYMENTS, off)],
+        "wrong  the operator in Go runs with `ENABLE_WEBHOOKS=false`",
+    );
+    assert!(!report(&[(DEPLOYMENTS, there("manager"))], &[]).contains("ENABLE_WEBHOOKS"));
+}
+
+#[test]
+fn permissions_are_those_of_the_running_operator() {
+    let there = |resource, verb| {
+        let [role, binding] = granted(resource, verb);
+        let running = deployment(OURS, "captains-system", "manager");
+        [(DEPLOYMENTS, running), role, binding]
+    };
+    check_line(
+        &there("pods", "delete"),
+        "note  the operator in Go has permissions that this project does not have: delete pods",
+    );
+    for (resource, verb) in [("configmaps", "patch"), ("pods", "update")] {
+        assert!(!report(&there(resource, verb), &[]).contains("has permissions"));
+    }
 }
 
 #[test]
@@ -203,6 +296,13 @@ fn definitions_are_equal_or_compatible() {
         &[(CRDS, converted)],
         "wrong  the operator in Go converts the versions",
     );
+    let mut project = rendered();
+    project[4]["spec"]["conversion"] = json!({"strategy": "Webhook"});
+    let report = report_of(&project, &[(CRDS, crd())], &[]);
+    assert!(
+        report.contains("and this project converts them"),
+        "{report}"
+    );
 }
 
 #[test]
@@ -233,6 +333,9 @@ fn webhooks_are_replaced_by_name() {
     );
     check_line(
         &configuration("other", "old", Value::Null),
-        "wrong  `other` calls `captains-webhook-service`",
+        "note  `other` calls `captains-webhook-service`",
     );
+    let none = "note  `captains-validating` adds the webhook `vcaptain.kb.io`, which the cluster does not have";
+    check_line(&[], none);
+    assert!(!report(&same, &[]).contains(none));
 }

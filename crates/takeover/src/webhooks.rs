@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::leading::WEBHOOKS;
 use super::{Get, Line, Successor, list, name};
 
 /// What cert-manager's CA injector reads.
@@ -9,13 +10,11 @@ const INJECTED: &str = "cert-manager.io/inject-ca-from";
 
 /// Compares the webhooks that call the operator's namespace with those of the project.
 pub fn check(project: &Successor<'_>, get: Get<'_>, lines: &mut Vec<Line>) -> anyhow::Result<()> {
-    let kinds = [
-        "MutatingWebhookConfiguration",
-        "ValidatingWebhookConfiguration",
-    ];
-    for kind in kinds {
+    for kind in WEBHOOKS {
         let resource = format!("{}s.admissionregistration.k8s.io", kind.to_lowercase());
-        for theirs in &get(&[&resource])? {
+        let found = get(&[&resource])?;
+        lines.extend(project.of_kind(kind).filter_map(|ours| new(ours, &found)));
+        for theirs in &found {
             let is_here = |it: &Value| service(it)["namespace"] == project.namespace;
             let called: Vec<_> = list(&theirs["webhooks"]).filter(|it| is_here(it)).collect();
             if called.is_empty() {
@@ -26,6 +25,35 @@ pub fn check(project: &Successor<'_>, get: Get<'_>, lines: &mut Vec<Line>) -> an
         }
     }
     Ok(())
+}
+
+/// A configuration that the cluster does not have, so that its webhooks call the operator for the first time.
+fn new(ours: &Value, found: &[Value]) -> Option<Line> {
+    let known = |label: &Value| {
+        let mut all = found.iter().flat_map(|it| list(&it["webhooks"]));
+        all.any(|it| it["name"] == *label)
+    };
+    let new = list(&ours["webhooks"]).filter(|it| !known(&it["name"]));
+    let mut new = new.map(|it| (text(&it["name"]), it["failurePolicy"] != "Ignore"));
+    let (label, fails) = new.next()?;
+    let more = match new.count() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let while_down = if fails {
+        "rejects these requests while no Pod is ready"
+    } else {
+        "accepts these requests while no Pod is ready"
+    };
+    Some(Line::note(
+        format!(
+            "`{}` adds the webhook `{label}`{more}, which the cluster does not have",
+            name(ours)
+        ),
+        &format!(
+            "the API server {while_down}; remove its `+kbr:webhook` comment if it is not wanted"
+        ),
+    ))
 }
 
 fn service(webhook: &Value) -> &Value {
@@ -48,9 +76,11 @@ fn compared(theirs: &Value, called: &[&Value], ours: Option<&Value>) -> Vec<Line
 fn unknown(theirs: &Value, called: &[&Value]) -> Line {
     let (configuration, kind) = (name(theirs), text(&theirs["kind"]).to_lowercase());
     let called = called.first().map_or("", |it| text(&service(it)["name"]));
-    Line::wrong(
+    Line::note(
         format!("`{configuration}` calls `{called}`, and is not one of this project"),
-        &format!("`kubectl delete {kind} {configuration}` right after the deployment"),
+        &format!(
+            "`kubectl delete {kind} {configuration}` right after the deployment: until then, the API server rejects the requests for which it is called, unless its `failurePolicy` is `Ignore`"
+        ),
     )
 }
 

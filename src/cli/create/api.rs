@@ -14,8 +14,12 @@ use self::args::ApiParts;
 use self::target::ApiSelection;
 use super::super::prompt;
 use super::super::write::{self, Intent, Plan, Planned};
-use kbr_host::output;
+use std::path::Path;
+
+use anyhow::Context as _;
+use kbr_host::{output, regular};
 use kbr_scaffold::existing;
+use kbr_scaffold::golang::carried;
 use kbr_scaffold::project::{Project, Table};
 use kbr_scaffold::resource::Resource;
 use kbr_scaffold::resource::webhook::Webhook;
@@ -38,7 +42,8 @@ pub fn plan(args: &Args) -> anyhow::Result<Option<Plan>> {
         return Ok(None);
     }
     let (notes, next_steps) = (chosen.notes(&project), chosen.next_steps(&project));
-    let intent = intent(chosen, &project);
+    let go = args.from_go.as_deref().map(go).transpose()?;
+    let intent = intent(chosen, go, &project);
     session.plan(&intent, notes, next_steps).map(Some)
 }
 
@@ -73,7 +78,14 @@ fn ask(args: &Args) -> anyhow::Result<ApiParts> {
     })
 }
 
-fn intent(chosen: ApiSelection, project: &Project) -> Intent {
+/// The path of a Go file, as it is shown, and its text.
+fn go(path: &Path) -> anyhow::Result<(String, String)> {
+    let shown = path.display().to_string();
+    let text = regular::followed(path).with_context(|| format!("cannot read `{shown}`"))?;
+    Ok((shown, text))
+}
+
+fn intent(chosen: ApiSelection, go: Option<(String, String)>, project: &Project) -> Intent {
     let mut intent = Intent::tables(project);
     if let Some(Planned {
         value: api,
@@ -101,6 +113,10 @@ fn intent(chosen: ApiSelection, project: &Project) -> Intent {
                 |table| matches!(table, Table::Controller(known) if known.name == controller.name),
             );
         } else {
+            if let Some((path, text)) = go {
+                let source = carried::reconciler_source(&controller, &path, &text);
+                intent.edit([source]);
+            }
             intent.add(Table::Controller(controller));
         }
     }

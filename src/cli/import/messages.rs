@@ -31,7 +31,7 @@ pub fn report(args: &Args, found: &Found, imported: &Imported) -> Report {
     );
     report.extend(Part::Admission, unclaimed::webhooks(found, imported));
     report.extend(Part::Permissions, imported.permissions.iter().cloned());
-    report.extend(Part::Running, imported.deployed.leftovers.clone());
+    report.extend(Part::Running, imported.deployed.running.iter().cloned());
     report.extend(Part::Deployment, imported.deployed.notes.iter().cloned());
     report.extend(Part::Deployment, deployment(found));
     report.extend(Part::Types, types(args, found, imported));
@@ -42,6 +42,13 @@ pub fn report(args: &Args, found: &Found, imported: &Imported) -> Report {
     );
     report.extend(Part::Code, imported.code.iter().cloned());
     report.extend(Part::Code, unclaimed::reconcilers(found, imported));
+    let helpers = found.helpers.iter();
+    report.extend(
+        Part::Code,
+        helpers.map(|it| {
+            format!("port what the reconcilers use of other files of their package: `{it}`")
+        }),
+    );
     let finalizers = found.finalizers.iter();
     report.extend(Part::Code, finalizers.map(|it| unclaimed::finalizer(it)));
     report.extend(Part::Files, imported.samples.clone());
@@ -61,13 +68,13 @@ fn deployment(found: &Found) -> Vec<String> {
     let flags = found.manager.flags.iter().map(|flag| {
         let flag = flag.escape_debug();
         format!(
-            "the Deployment has the flag `{flag}`: add it to `src/main.rs` first, then to `config/manager/manager.yaml`"
+            "not taken over: what the Deployment passes as `{flag}`; add the flag to `src/main.rs` first, then to `config/manager/manager.yaml`"
         )
     });
     let others: Vec<_> = found.flags.iter().map(|it| format!("`{it}`")).collect();
     let others = (!others.is_empty()).then(|| {
         format!(
-            "`main.go` has flags that the new operator has not: {}; add those that your users set to `Options` in `src/main.rs`",
+            "`main.go` has flags that the new operator does not have: {}; add those that your users set to `Options` in `src/main.rs`",
             others.join(", ")
         )
     });
@@ -88,6 +95,7 @@ fn types(args: &Args, found: &Found, imported: &Imported) -> Vec<String> {
             .map(|folder| format!("the CRDs come from `{folder}`; `--crds` names another folder")),
     );
     let undefined = imported.undefined.iter();
+    let undefined = undefined.filter(|it| !it.kind.is_empty());
     notes.extend(undefined.map(|GoResource { kind, .. }| {
         format!(
             "found no CRD of `{kind}`, so it is not imported: right for a kind of configuration files; otherwise run `make manifests` in the project in Go, or name the folder of its CRDs with `--crds DIR`, and import it again"
@@ -103,6 +111,7 @@ fn files(found: &Found) -> Vec<String> {
         let (folder, place) = (folder(&paths[0]), place(&paths[0]));
         match paths {
             [path] => format!("not taken over: `{path}`; {place}"),
+            _ if place == OF_YOURS => format!("not taken over: files in `{folder}`; {place}"),
             _ => format!(
                 "not taken over: {} in `{folder}`; {place}",
                 unclaimed::some(paths.iter().map(|path| &path[folder.len() + 1..]))
@@ -153,6 +162,9 @@ fn folder(path: &str) -> &str {
     &path[..end.unwrap_or(0)]
 }
 
+/// Where a folder that kubebuilder does not know belongs.
+const OF_YOURS: &str = "a folder of yours becomes a component or an overlay in `config`";
+
 /// Where the content of a file below `config` belongs.
 fn place(path: &str) -> &'static str {
     if path.starts_with("config/default/") {
@@ -162,7 +174,7 @@ fn place(path: &str) -> &'static str {
     } else if path.starts_with("config/webhook/") {
         "a patch of a webhook belongs in its `+kbr:webhook` comment"
     } else {
-        "a folder of yours becomes a component or an overlay in `config`"
+        OF_YOURS
     }
 }
 

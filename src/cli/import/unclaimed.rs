@@ -11,18 +11,28 @@ pub fn reconcilers(found: &Found, imported: &Imported) -> Vec<String> {
     let others = files.filter(|it| !imported.carried.contains_key(&*it[0].path));
     let note = |reconcilers: &[Reconciler]| {
         let of = reconcilers.iter().find_map(|it| it.kind.as_ref());
-        let of = of.filter(|it| !it.package.is_empty()).map(|it| {
-            format!(
-                ", for `{}` of `{}`",
-                it.name.escape_debug(),
-                it.package.escape_debug()
-            )
-        });
+        let of = of.filter(|it| !it.package.is_empty());
+        let (reconciled, flags) = match of {
+            Some(of) => (
+                format!(
+                    " of `{}` in `{}`",
+                    of.name.escape_debug(),
+                    of.package.escape_debug()
+                ),
+                format!(
+                    "--group GROUP --version VERSION --kind {} --external-crate CRATE --external-type TYPE",
+                    of.name.escape_debug()
+                ),
+            ),
+            None => (
+                String::new(),
+                "--group GROUP --version VERSION --kind KIND".to_owned(),
+            ),
+        };
+        let path = &reconcilers[0].path;
         format!(
-            "not taken over: {} in `{}`{}, of which `PROJECT` names no controller; create one with `kbr create api --resource=false --controller`, and append that file to it as a comment; `src/main.rs` has its permissions",
+            "not taken over: {} in `{path}`{reconciled}, because no kind of this project or of Kubernetes is known to be its own; `kbr create api {flags} --resource=false --controller --from-go FILE` creates its controller, with that file as a comment; `src/main.rs` has its permissions",
             named(reconcilers),
-            reconcilers[0].path,
-            of.unwrap_or_default()
         )
     };
     others.map(note).collect()
@@ -87,10 +97,10 @@ pub fn finalizer(name: &str) -> String {
     let is_end = |it: char| it.is_ascii_alphanumeric();
     if name.starts_with(is_end) && name.ends_with(is_end) {
         return format!(
-            "the Go code has the finalizer `{name}`: keep its name, `.finalizer(\"{name}\", cleanup)`"
+            "finalizers of the Go code keep their names in `.finalizer(NAME, cleanup)`: `{name}`"
         );
     }
     format!(
-        "the Go code has a finalizer of which `{name}` is a part: keep its whole name, `.finalizer(NAME, cleanup)`"
+        "finalizers of the Go code keep their names in `.finalizer(NAME, cleanup)`; these are only a part of the name: `{name}`"
     )
 }

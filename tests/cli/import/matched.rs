@@ -169,6 +169,6 @@ fn the_entry_point_of_the_image_is_a_field_manager_and_flags_of_main_are_a_note(
     has(&folder, "src/main.rs", &["manager.take_over(\"sea\");"]);
     contains(
         &text,
-        &["`main.go` has flags that the new operator has not: `depth`, `tide`;"],
+        &["`main.go` has flags that the new operator does not have: `depth`, `tide`;"],
     );
 }

@@ -28,13 +28,26 @@ impl Display for Place {
 /// One permission of the operator.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Permission {
+    /// What grants it.
     pub at: Place,
+    /// What it allows.
     pub access: Access,
     /// The namespaces in which it is granted; an empty name for all.
     namespaces: BTreeSet<String>,
 }
 
 impl Permission {
+    /// Whether `granted` does not allow the same in the same namespaces.
+    pub fn is_missing(&self, granted: &[Self]) -> bool {
+        let is_covered = |namespace: &String| {
+            let mut here = granted
+                .iter()
+                .filter(|it| it.namespaces.contains("") || it.namespaces.contains(namespace));
+            here.any(|it| it.access.covers(&self.access))
+        };
+        !self.namespaces.iter().all(is_covered)
+    }
+
     /// Whether it allows this to the operator's `ServiceAccount` in the namespace `home`. A test has the operator's Roles there,
     /// instead of in the operator's own namespace and those that it watches.
     pub fn covers(&self, asked: &Access, namespace: &str, home: &str) -> bool {

@@ -29,11 +29,15 @@ pub fn controller(
         .take_while(|it| it.path == reconciler.path);
     let lines = lines(own);
     let (last, registers) = EVENTS.split_once('\n').unwrap_or_default();
-    let source = source("reconciler", &reconciler.path, &reconciler.text);
     vec![
         Edit::replace(&path, EVENTS, &format!("{last}\n{lines}{registers}")),
-        Edit::append(&path, &source),
+        reconciler_source(controller, &reconciler.path, &reconciler.text),
     ]
+}
+
+/// The Go source of a reconciler as a comment, in the file of a controller.
+pub fn reconciler_source(controller: &Controller, path: &str, text: &str) -> Edit {
+    Edit::append(&controller.path(), &source("reconciler", path, text))
 }
 
 /// A Go file as a comment.

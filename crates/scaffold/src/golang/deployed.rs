@@ -25,8 +25,8 @@ pub struct Deployed {
     pub edits: Vec<Edit>,
     /// Notes about the Deployment and what is beside it.
     pub notes: Vec<String>,
-    /// A note with the commands that delete what the new operator has under other names.
-    pub leftovers: Option<String>,
+    /// Notes about what a deployment would leave in the cluster, with the commands that delete it.
+    pub running: Vec<String>,
 }
 
 /// Everything but permissions, of which [`permissions`] are a part.

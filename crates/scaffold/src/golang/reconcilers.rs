@@ -1,6 +1,6 @@
 //! The reconcilers of a project in Go, and which of them is that of a controller.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use super::types::{GoType, Imports, watched};
@@ -131,6 +131,18 @@ impl Index {
 
 fn folder(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(folder, _)| folder)
+}
+
+/// Other files of the packages that have reconcilers, which these may use.
+pub fn helpers(reconcilers: &Reconcilers, files: &[(&String, &String)]) -> Vec<String> {
+    let own: BTreeSet<&str> = reconcilers.all.iter().map(|it| &*it.path).collect();
+    let packages: BTreeSet<&str> = own.iter().map(|it| folder(it)).collect();
+    let paths = files.iter().map(|(path, _)| path.as_str());
+    paths
+        .filter(|it| packages.contains(folder(it)) && !own.contains(it))
+        .filter(|it| !it.contains("zz_generated") && !it.ends_with("/doc.go"))
+        .map(str::to_owned)
+        .collect()
 }
 
 /// A name without what kubebuilder's conventions vary.

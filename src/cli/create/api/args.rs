@@ -49,6 +49,14 @@ pub struct Args {
     /// Name of the controller, if a kind has several [default: the kind]
     #[arg(long, help_heading = "What to create", value_name = "NAME")]
     pub controller_name: Option<String>,
+    /// A reconciler in Go, which the controller has as a comment to port
+    #[arg(
+        long,
+        help_heading = "What to create",
+        value_name = "FILE",
+        conflicts_with = "from_crd"
+    )]
+    pub from_go: Option<PathBuf>,
     #[command(flatten)]
     pub write: WriteArgs,
 }
@@ -64,8 +72,8 @@ impl Args {
         let otherwise = self.write.yes.then_some(true);
         let is_external = self.of.external_crate.is_some();
         let resource = self.resource.or(is_external.then_some(false));
-        let is_named = self.controller_name.is_some();
-        let controller = self.controller.or(is_named.then_some(true));
+        let is_asked = self.controller_name.is_some() || self.from_go.is_some();
+        let controller = self.controller.or(is_asked.then_some(true));
         (resource.or(otherwise), controller.or(otherwise))
     }
 }

@@ -105,6 +105,12 @@ fn check_flags(args: &Args, parts: ApiParts) -> anyhow::Result<()> {
             "leave one of them out",
         );
     }
+    if args.from_go.is_some() && args.controller == Some(false) {
+        problems.add(
+            "`--from-go` has no effect with `--controller=false`",
+            "leave one of them out",
+        );
+    }
     for (flag, passed) in args.new.passed() {
         if passed && !parts.resource {
             problems.add(

@@ -79,11 +79,11 @@ impl Deployed {
             ));
             let count: usize = carried.values().map(Vec::len).sum();
             self.notes.push(format!(
-                "`{OTHERS}` has {count} objects that the project in Go deploys beside its operator ({}): keep what is still needed",
+                "`{OTHERS}` has what the project in Go deploys beside its operator, in {count} objects ({}): keep what is still needed",
                 carried.keys().map(|kind| format!("`{kind}`")).collect::<Vec<_>>().join(", ")
             ));
         }
-        self.leftovers = leftovers(&left);
+        self.running.extend(leftovers(&left));
         Ok(())
     }
 }

@@ -20,9 +20,15 @@ impl Deployed {
             return Ok(());
         }
         let names = head.names();
+        let pod = &theirs["spec"]["template"]["spec"];
+        if list(&pod["containers"]).any(|it| it["name"] == PROXY) {
+            self.running.push(format!(
+                "the container `{PROXY}` is left out, because the operator itself serves metrics with TLS and authorization; server-side apply would keep it in the Pod, on the same port: right before you deploy, `kubectl -n {} delete deployment {}`",
+                names.namespace, names.deployment
+            ));
+        }
         let mut patch =
             json!({ "spec": besides(&theirs["spec"], &["replicas", "selector", "template"]) });
-        let pod = &theirs["spec"]["template"]["spec"];
         let template = json!({
             "metadata": metadata(&theirs["spec"]["template"]["metadata"], found),
             "spec": pod_patch(pod, &names.container),
@@ -89,11 +95,6 @@ impl Deployed {
         if list(&pod["volumes"]).any(|it| it["name"] == CONFIGURATION) {
             self.notes.push(format!(
                 "the volume `{CONFIGURATION}` is left out: the new operator has flags instead of a configuration file"
-            ));
-        }
-        if list(&pod["containers"]).any(|it| it["name"] == PROXY) {
-            self.notes.push(format!(
-                "the container `{PROXY}` is left out: the operator itself serves metrics with TLS and authorization"
             ));
         }
     }
