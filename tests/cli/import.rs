@@ -179,8 +179,8 @@ fn what_is_not_taken_over_is_listed_with_where_it_belongs() {
         "imported captains: 1 version, 2 controllers, 1 webhook",
         "`Certificate` is a kind of another project: `kbr create api --group cert-manager.io --version v1 --kind Certificate",
         "`Issuer` is a kind of another project: `kbr create webhook --group cert-manager.io --version v1 --kind Issuer --validation --external-crate CRATE --external-type TYPE`",
-        "the flag `--harbour=north`",
-        "`.finalizer(\"crew.example.com/ship\", cleanup)`",
+        "what the Deployment passes as `--harbour=north`",
+        "keep their names in `.finalizer(NAME, cleanup)`: `crew.example.com/ship`",
         "not taken over: `config/default/tide_patch.yaml`",
         "| `src/controllers/captain.rs` | `internal/controller/captain_controller.go` |",
     ] {
@@ -233,7 +233,7 @@ fn a_project_whose_files_differ_from_its_project_file_is_taken_over_whole() {
         "imported captains: 2 versions, 2 controllers, 1 webhook",
         "found no CRD of `Settings`, so it is not imported: right for a kind of configuration files",
         "the reconciler `HarbourReconciler` in `cmd/more.go`, because no kind of this project or of Kubernetes is known to be its own",
-        "the webhook at `/mate` in `cmd/more.go`, because it is not for a kind of this project or of Kubernetes that has none yet; create it with `kbr create webhook`",
+        "webhooks in `cmd/more.go`, because it is not for a kind of this project or of Kubernetes that has none yet; create each with `kbr create webhook`: `/mate`",
         "these are only a part of the name: `/mate`",
         "not taken over: `config/crd/others/patch.yaml`",
         "| `src/controllers/captain.rs` | `internal/controller/captain_controller.go` |",
@@ -377,7 +377,7 @@ fn what_is_not_taken_over_is_one_line_for_a_folder() {
     fs::write(&crd, labels).unwrap();
     fs::write(crd.with_file_name("mates.yaml"), mates).unwrap();
     let printed = import_whole(&folder, &[]);
-    let note = "not taken over: `a.yaml`, `b/c.yaml`, `d/e.yaml` and 1 more in `config/overlays`; a folder of yours";
+    let note = "not taken over: files in `config/overlays`; a folder of yours";
     assert!(printed.contains(note), "{printed}");
     assert_eq!(
         printed

@@ -11,7 +11,7 @@ use k8s_openapi::{
     apimachinery::pkg::apis::meta::v1::LabelSelector,
 };
 use kube::{ResourceExt, api::ObjectMeta};
-use manager::{Action, Context, Manager};
+use manager::{Action, Context, Manager, kind, metadata};
 
 // +kbr:rbac:groups=crew.example.com,resources=captains,verbs=get;list;watch;update;patch
 // +kbr:rbac:groups=crew.example.com,resources=captains/status,verbs=patch
@@ -22,8 +22,8 @@ use manager::{Action, Context, Manager};
 pub fn register(manager: &mut Manager) {
     manager
         .controller::<Captain>("captain")
-        .owns::<ConfigMap>()
-        .owns::<Deployment>()
+        .owns(metadata::<ConfigMap>())
+        .owns(kind::<Deployment>())
         .conditions(|status| {
             let conditions = status.conditions.get_or_insert_default();
             (conditions, &mut status.observed_generation)

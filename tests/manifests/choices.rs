@@ -94,13 +94,13 @@ fn a_cache_of_all_config_maps_is_a_warning_unless_it_is_configured_or_project_al
         let code = format!(
             "use k8s_openapi::api::core::v1::ConfigMap;\n\
              // +kbr:rbac:groups=core,resources=configmaps,verbs=list;watch\n\
-             fn register() {{\n    {cache}\n    controller.reads::<ConfigMap>();\n}}\n"
+             fn register() {{\n    {cache}\n    controller.reads(kind::<ConfigMap>());\n}}\n"
         );
         write(&root, "src/controllers/captain.rs", &code);
         succeeds(&root, &[])
     };
     let talk = register("");
-    let reads = "warning: `src/controllers/captain.rs:5`: `.reads::<ConfigMap>()` caches every ConfigMap in the cluster";
+    let reads = "warning: `src/controllers/captain.rs:5`: `.reads(kind::<ConfigMap>())` caches every ConfigMap in the cluster";
     assert!(talk.contains(reads), "{talk}");
     assert!(talk.contains("+kbr:lint:allow=unselective-watch"), "{talk}");
     let talk = register("manager.cache::<ConfigMap>().with_label(\"crew\", \"whaler\");");
@@ -115,10 +115,10 @@ fn a_cache_of_all_config_maps_is_a_warning_unless_it_is_configured_or_project_al
 fn a_missing_permission_is_a_warning_unless_project_allows_it() {
     let root = project(&json!([crd("Captain", "v1")]));
     let code = "use k8s_openapi::api::batch::v1::Job;\nfn register() {\n    manager\n        \
-        .controller::<api::crew::v1::Captain>(\"captain\")\n        .owns::<Job>();\n}\n";
+        .controller::<api::crew::v1::Captain>(\"captain\")\n        .owns(kind::<Job>());\n}\n";
     write(&root, "src/controllers/captain.rs", code);
     let talk = succeeds(&root, &[]);
-    let owns = "`src/controllers/captain.rs:5`: `.owns::<Job>()` needs to list and watch `jobs`";
+    let owns = "`src/controllers/captain.rs:5`: `kind::<Job>()` needs to list and watch `jobs`";
     assert!(talk.contains(owns), "{talk}");
     for resource in [
         "groups=crew.example.com,resources=captains",

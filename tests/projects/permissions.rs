@@ -18,7 +18,7 @@ use std::{sync::Arc, time::Duration};
 use api::crew::v1::Captain;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube::{ResourceExt, api::PartialObjectMeta, core::ObjectMeta};
-use manager::{Action, Context, Manager};
+use manager::{Action, Context, Manager, metadata};
 
 // +kbr:rbac:groups=crew.example.com,resources=captains,verbs=get;list;watch;patch;update
 // +kbr:rbac:groups=crew.example.com,resources=captains/status,verbs=patch
@@ -29,7 +29,7 @@ use manager::{Action, Context, Manager};
 pub fn register(manager: &mut Manager) {
     manager
         .controller::<Captain>("captain")
-        .owns::<ConfigMap>()
+        .owns(metadata::<ConfigMap>())
         .conditions(|status| (&mut status.conditions, &mut status.observed_generation))
         .finalizer("crew.example.com/captain", cleanup)
         .reconcile(reconcile);

@@ -13,7 +13,7 @@ use k8s_openapi::{
     apimachinery::pkg::apis::meta::v1::{Condition, LabelSelector},
 };
 use kube::{CustomResource, CustomResourceExt, ResourceExt, api::ObjectMeta};
-use manager::{Action, Context, Manager, Options};
+use manager::{Action, Context, Manager, Options, kind};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -74,7 +74,7 @@ async fn run(options: Options) -> anyhow::Result<()> {
 fn register(manager: &mut Manager) {
     manager
         .controller::<Captain>("captain")
-        .owns_cached::<Deployment>()
+        .owns(kind::<Deployment>())
         .conditions(|status| (&mut status.conditions, &mut status.observed_generation))
         .finalizer("crew.example.com/captain", cleanup)
         .reconcile(reconcile);

@@ -7,7 +7,7 @@ use clap::Parser;
 use k8s_openapi::api::{apps::v1::Deployment, core::v1::ConfigMap};
 use kube::ResourceExt;
 use manager::{
-    Action, Context, Key, Manager, Options, Trigger,
+    Action, Context, Key, Manager, Options, Trigger, kind,
     predicate::{annotations_changed, generation_changed},
 };
 use tokio::signal::unix::{SignalKind, signal};
@@ -42,12 +42,12 @@ fn register(manager: &mut Manager) {
     manager
         .controller::<Deployment>("reloader")
         .when(|old, new| generation_changed(old, new) || annotations_changed(old, new))
-        .watches_with::<ConfigMap>(
+        .watches(
+            kind::<ConfigMap>().when(|old, new| old.data != new.data),
             |map, cached| {
                 let deployments = cached.list::<Deployment>();
                 deployments.by(config_map, Key::of(map)).keys()
             },
-            |kind| kind.when(|old, new| old.data != new.data),
         )
         .triggered_by(&again)
         .reconcile(reconcile);

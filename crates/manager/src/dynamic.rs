@@ -49,7 +49,7 @@ use crate::cache::object::Scope;
 ///
 /// use k8s_openapi::NamespaceResourceScope;
 /// use kube::{api::{ApiResource, GroupVersionKind}, discovery};
-/// use manager::{Dynamic, DynamicKind, Manager};
+/// use manager::{Dynamic, DynamicKind, Manager, kind};
 ///
 /// enum Source {}
 ///
@@ -66,7 +66,7 @@ use crate::cache::object::Scope;
 /// async fn register(manager: &mut Manager, kind: GroupVersionKind) -> anyhow::Result<()> {
 ///     let (resource, _) = discovery::pinned_kind(&manager.client(), &kind).await?;
 ///     SOURCE.get_or_init(|| resource);
-///     manager.reads::<Dynamic<Source>>();
+///     manager.reads(kind::<Dynamic<Source>>());
 ///     Ok(())
 /// }
 /// ```
@@ -88,7 +88,7 @@ pub trait DynamicKind: 'static {
 /// # use std::sync::Arc;
 /// # use k8s_openapi::NamespaceResourceScope;
 /// # use kube::api::ApiResource;
-/// # use manager::{DynamicKind, Manager};
+/// # use manager::{DynamicKind, Manager, metadata};
 /// # enum Widget {}
 /// # enum Part {}
 /// # impl DynamicKind for Widget {
@@ -105,7 +105,7 @@ pub trait DynamicKind: 'static {
 /// fn register(manager: &mut Manager) {
 ///     manager
 ///         .controller::<Dynamic<Widget>>("widget")
-///         .owns::<Dynamic<Part>>()
+///         .owns(metadata::<Dynamic<Part>>())
 ///         .reconcile(reconcile);
 /// }
 ///

@@ -43,16 +43,15 @@
 //! # use std::sync::Arc;
 //! # use k8s_openapi::api::{apps::v1::Deployment, core::v1::ConfigMap};
 //! # use kube::ResourceExt;
-//! # use manager::{Action, Context, Key, Manager};
+//! # use manager::{Action, Context, Key, Manager, kind};
 //! // +kbr:rbac:groups=core,resources=configmaps,verbs=list;watch
 //! fn register(manager: &mut Manager) {
 //!     manager
 //!         .controller::<Deployment>("deployment")
-//!         .watches_with::<ConfigMap>(
-//!             // Which ones name it? Found by an index, which is nothing but a function.
-//!             |map, cached| cached.list::<Deployment>().by(config_map, Key::of(map)).keys(),
-//!             |kind| kind.when(|old, new| old.data != new.data),
-//!         )
+//!         // Which ones name it? Found by an index, which is nothing but a function.
+//!         .watches(kind::<ConfigMap>().when(|old, new| old.data != new.data), |map, cached| {
+//!             cached.list::<Deployment>().by(config_map, Key::of(map)).keys()
+//!         })
 //!         .reconcile(reconcile);
 //! }
 //!
@@ -74,9 +73,9 @@
 //!
 //! | Event | Method |
 //! |---|---|
-//! | a child changes | [`owns`](Controller::owns), or [`owns_cached`](Controller::owns_cached) to read the whole child |
+//! | a child changes | [`owns`](Controller::owns) |
 //! | an object changes that refers to mine, or that mine refers to | [`watches`](Controller::watches) |
-//! | only some updates matter | [`when`](Controller::when), with a [`predicate`] or your own; of other kinds [`owns_with`](Controller::owns_with), [`owns_cached_with`](Controller::owns_cached_with) and [`watches_with`](Controller::watches_with) |
+//! | only some updates matter | [`when`](Controller::when), with a [`predicate`] or your own; of other kinds [`Kind::when`] |
 //! | something outside the cluster, or a point in time | [`triggered_by`](Controller::triggered_by); [`Action::requeue`], [`Action::requeue_at`] |
 //! | a period has passed | [`resync`](Controller::resync) |
 //! | none: the objects are only read | [`reads`](Controller::reads) |
@@ -139,11 +138,11 @@ pub use self::{
         action::Action,
         context::Context,
         events::EventAbout,
+        kind::{Kind, kind, metadata},
         predicate,
         retry::{retry_after, terminal, waiting},
         state::with,
         trigger::Trigger,
-        watched::WatchedKind,
     },
     dynamic::{Dynamic, DynamicKind},
     key::Key,

@@ -39,10 +39,10 @@ impl Running {
     ///
     /// ```
     /// # use k8s_openapi::api::core::v1::Node;
-    /// # use manager::Manager;
+    /// # use manager::{Manager, kind};
     /// // +kbr:rbac:groups=core,resources=nodes,verbs=list;watch
     /// fn register(manager: &mut Manager) {
-    ///     manager.reads::<Node>();
+    ///     manager.reads(kind::<Node>());
     ///     manager.leading("inventory", async |running| {
     ///         let nodes = running.cached().await.list::<Node>().all()?;
     ///         println!("{} nodes", nodes.len());

@@ -15,7 +15,7 @@ use kube::{
     },
 };
 use manager::{
-    Manager, WatchedKind,
+    Manager, metadata,
     webhook::{Defaulter, FieldError, Rejection, Request, Validator, Warnings},
 };
 use serde_json::json;
@@ -240,7 +240,7 @@ async fn a_reconcile_sees_that_an_optional_kind_is_not_installed() {
         let register = |manager: &mut Manager| {
             manager
                 .controller::<Namespace>("namespace")
-                .owns_with::<ConfigMap>(WatchedKind::optional)
+                .owns(metadata::<ConfigMap>().optional())
                 .reconcile(async |_, cx| {
                     let installed = cx.is_installed::<ConfigMap>()?;
                     anyhow::bail!("installed: {installed}")

@@ -3,7 +3,7 @@
 use k8s_openapi::api::core::v1::{ConfigMap, Pod};
 use kbr_testing::{Admitted, FakeApi};
 use manager::{
-    Manager,
+    Manager, kind,
     webhook::{
         Defaulter, FieldError, FieldErrors, Operation, Rejection, Request, Validator, Warnings,
     },
@@ -332,7 +332,7 @@ impl Validator<Pod> for Listed {
 async fn a_validator_reads_the_cache() {
     let register = |manager: &mut Manager| {
         manager.validator::<Pod>(Listed);
-        manager.reads::<ConfigMap>();
+        manager.reads(kind::<ConfigMap>());
     };
     let api = FakeApi::new();
     let mut map = ConfigMap::default();

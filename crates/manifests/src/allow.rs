@@ -89,7 +89,7 @@ const OWN: &[Own] = &[
     Own::new(
         UNSELECTIVE_WATCH,
         Kind::Warning,
-        "`.owns_cached`, `.watches` or `.reads` of whole Secrets, ConfigMaps, Pods or Events without [`manager.cache`](concepts.md#the-shape-of-a-cache), so that the operator caches those of the whole cluster",
+        "`kind::<C>` of whole Secrets, ConfigMaps, Pods or Events without [`manager.cache`](concepts.md#the-shape-of-a-cache), so that the operator caches those of the whole cluster",
     ),
 ];
 

@@ -9,23 +9,14 @@ use kbr_scaffold::resource::target::Target;
 use kbr_scaffold::rust::Source;
 use kbr_scaffold::rust::uses::call;
 
-/// Methods of a registration that make the manager list and watch a kind.
-pub const WATCHING: [&str; 9] = [
-    "controller",
-    "owns",
-    "owns_with",
-    "owns_cached",
-    "owns_cached_with",
-    "watches",
-    "watches_with",
-    "reads",
-    "reads_optional",
-];
+/// What makes the manager list and watch a kind: `.controller::<K>(…)`, `kind::<C>()`, `metadata::<C>()`.
+pub const WATCHING: [&str; 3] = [".controller", "kind", "metadata"];
 
-/// One call such as `.owns::<Job>(…)`.
+/// One call such as `kind::<Job>()`.
 pub struct Registration<'a> {
     pub line: usize,
-    pub method: &'static str,
+    /// With a dot, if it is a method.
+    function: &'static str,
     /// `Job`, or `PartialObjectMeta<Job>`.
     pub written: String,
     pub kind: &'a Target,
@@ -36,7 +27,7 @@ pub struct Registration<'a> {
 impl Registration<'_> {
     /// The call, without its arguments.
     pub fn what(&self) -> String {
-        format!(".{}::<{}>()", self.method, self.written)
+        format!("{}::<{}>()", self.function, self.written)
     }
 
     /// Whether the kind is written as `PartialObjectMeta`.
@@ -45,19 +36,25 @@ impl Registration<'_> {
     }
 }
 
-/// The calls of these methods with kinds that kbr knows, by method. None in a file with an unterminated string, which is reported where its
+/// The calls of these functions with kinds that kbr knows, by function. None in a file with an unterminated string, which is reported where its
 /// markers are read.
 pub fn registrations<'a>(
     kinds: &'a Kinds,
-    methods: &[&'static str],
+    functions: &[&'static str],
     source: &'a Source,
 ) -> Vec<Registration<'a>> {
     let code = source.code().unwrap_or_default();
     let mut found = Vec::new();
-    for &method in methods {
-        let pattern = format!(".{method}::<");
-        for (at, _) in code.match_indices(&pattern) {
-            let Some((Some(written), rest)) = call(&code[at + 1 + method.len()..]) else {
+    for &function in functions {
+        let is_part_of_a_name = |at: usize| {
+            let before = code[..at].chars().next_back();
+            !function.starts_with('.') && before.is_some_and(|it| it.is_alphanumeric() || it == '_')
+        };
+        for (at, _) in code.match_indices(&format!("{function}::<")) {
+            if is_part_of_a_name(at) {
+                continue;
+            }
+            let Some((Some(written), rest)) = call(&code[at + function.len()..]) else {
                 continue;
             };
             let Some(kind) = kinds.find(&source.resolve(whole(&written))) else {
@@ -65,7 +62,7 @@ pub fn registrations<'a>(
             };
             found.push(Registration {
                 line: source.lines.number(at),
-                method,
+                function,
                 written,
                 kind,
                 rest,
@@ -97,7 +94,7 @@ pub fn finalizers<'a>(
     let code = source.code().unwrap_or_default();
     let call = ".finalizer(";
     let (ends, calls) = (ends(code), places(code, call));
-    let controllers = registrations(kinds, &["controller"], source).into_iter();
+    let controllers = registrations(kinds, &[".controller"], source).into_iter();
     controllers.filter_map(move |controller| {
         let inside = code.len() - controller.rest.len();
         let end = ends.get(&(inside - 1)).copied().unwrap_or(code.len());

@@ -6,16 +6,6 @@ use super::problem::{self, Problem};
 use super::registrations::{Registration, allowed, first, places, registrations};
 use super::sources::Sources;
 
-/// Methods of a registration that cache whole objects of another kind than the controller's own.
-const WHOLE: [&str; 6] = [
-    "owns_cached",
-    "owns_cached_with",
-    "watches",
-    "watches_with",
-    "reads",
-    "reads_optional",
-];
-
 /// Kinds of which a cluster has many or large objects that an operator does not read, as group and plural.
 const LARGE: [(&str, &str); 5] = [
     ("", "configmaps"),
@@ -29,7 +19,7 @@ const LARGE: [(&str, &str); 5] = [
 pub fn unselective(kinds: &Kinds, sources: &Sources) -> Vec<Problem> {
     let mut shaped = Vec::new();
     for source in &sources.files {
-        let caches = registrations(kinds, &["cache"], source);
+        let caches = registrations(kinds, &[".cache"], source);
         let caches = caches.into_iter().filter(|cache| !cache.is_metadata());
         let selects = selecting(source.code().unwrap_or_default());
         shaped.extend(caches.filter(selects).map(|cache| cache.kind));
@@ -37,7 +27,7 @@ pub fn unselective(kinds: &Kinds, sources: &Sources) -> Vec<Problem> {
     let markers = sources.called("lint");
     let mut problems = Vec::new();
     for source in &sources.files {
-        let mut found = registrations(kinds, &WHOLE, source);
+        let mut found = registrations(kinds, &["kind"], source);
         found.retain(|watch| is_large(watch) && !watch.is_metadata());
         found.sort_by_key(|watch| watch.line);
         let allowed = allowed(&markers, UNSELECTIVE_WATCH, source);
@@ -79,18 +69,13 @@ fn selecting(code: &str) -> impl Fn(&Registration) -> bool {
 fn problem(file: &str, watch: &Registration) -> Problem {
     let (what, written) = (watch.what(), &watch.written);
     let kind = &watch.kind.kind;
-    let metadata = match watch.method {
-        "owns_cached" => format!("`.owns::<{written}>()`"),
-        "owns_cached_with" => format!("`.owns_with::<{written}>()`"),
-        method => format!("`.{method}::<PartialObjectMeta<{written}>>()`"),
-    };
     let problem = Problem::new(format!(
         "`{what}` caches every {kind} in the cluster, which may exceed the operator's memory"
     ))
     .at(&format!("{file}:{}", watch.line))
     .help(format!(
         "cache only those that it needs, for example with `manager.cache::<{written}>().with_label(…)`, or only their \
-         metadata, with {metadata}"
+         metadata, with `metadata::<{written}>()`"
     ));
     problem::or_intended(problem, UNSELECTIVE_WATCH)
 }
@@ -121,40 +106,30 @@ mod tests {
 
     #[test]
     fn a_watch_of_all_whole_objects_of_a_large_kind_is_reported() {
-        let expected = "`a.rs:2`: `.reads::<Secret>()` caches every Secret in the cluster, which may exceed the operator's memory\n    \
+        let expected = "`a.rs:2`: `kind::<Secret>()` caches every Secret in the cluster, which may exceed the operator's memory\n    \
             help: cache only those that it needs, for example with `manager.cache::<Secret>().with_label(…)`, or only their metadata, \
-            with `.reads::<PartialObjectMeta<Secret>>()`\n    \
+            with `metadata::<Secret>()`\n    \
             help: if this is intended, write above it `// +kbr:lint:allow=unselective-watch`";
-        assert_eq!(warnings("x.reads::<Secret>();"), expected);
-        let owned = warnings("x.owns_cached::<ConfigMap>();");
-        assert!(owned.contains("with `.owns::<ConfigMap>()`"), "{owned}");
+        assert_eq!(warnings("x.reads(kind::<Secret>());"), expected);
         for path in ["core::v1::Pod", "core::v1::Event", "events::v1::Event"] {
-            let found = warnings(&format!("x.watches::<k8s_openapi::api::{path}>(map);"));
+            let found = warnings(&format!(
+                "x.watches(kind::<k8s_openapi::api::{path}>(), map);"
+            ));
             assert!(found.contains(path), "{path}: {found}");
         }
-        for code in [
-            "x.owns_cached_with::<ConfigMap>(|kind| kind.optional());",
-            "x.watches_with::<ConfigMap>(map, |kind| kind.when(changed));",
-            "x.reads_optional::<ConfigMap>();",
-        ] {
-            assert_ne!(warnings(code), "", "{code}");
-        }
-        let owned = warnings("x.owns_cached_with::<ConfigMap>(|kind| kind);");
-        assert!(
-            owned.contains("with `.owns_with::<ConfigMap>()`"),
-            "{owned}"
-        );
+        let optional = "x.owns(kind::<ConfigMap>().optional());";
+        assert_ne!(warnings(optional), "");
     }
 
     #[test]
     fn other_watches_are_not_reported() {
         for code in [
-            "x.owns::<Secret>();",
-            "x.reads::<PartialObjectMeta<Secret>>();",
-            "x.owns_cached::<Job>();",
+            "x.owns(metadata::<Secret>());",
+            "x.reads(my_kind::<Secret>());",
+            "x.owns(kind::<Job>());",
             "x.controller::<ConfigMap>(name);",
-            "x.reads::<Dynamic<Secret>>();",
-            "// +kbr:lint:allow=unselective-watch\nx.reads::<Secret>();",
+            "x.reads(kind::<Dynamic<Secret>>());",
+            "// +kbr:lint:allow=unselective-watch\nx.reads(kind::<Secret>());",
         ] {
             assert_eq!(warnings(code), "", "{code}");
         }
@@ -162,7 +137,7 @@ mod tests {
 
     #[test]
     fn a_configured_cache_is_not_reported_unless_only_its_pages_are() {
-        let read = |cache: &str| warnings(&format!("x.reads::<Secret>();\n{cache}"));
+        let read = |cache: &str| warnings(&format!("x.reads(kind::<Secret>());\n{cache}"));
         let label = "manager\n.cache::<Secret>()\n.page_size(9)\n.with_label(a, b);";
         assert_eq!(read(label), "");
         let later = "let mut cache = manager.cache::<Secret>();\ncache.fields(a);";

@@ -88,7 +88,7 @@ impl fmt::Debug for Simulation {
 ///
 /// fn register(manager: &mut Manager) {
 ///     let greeter = manager.controller::<ConfigMap>("greeter");
-///     greeter.owns::<ConfigMap>().reconcile(greet);
+///     greeter.owns(metadata::<ConfigMap>()).reconcile(greet);
 /// }
 ///
 /// async fn greet(map: Arc<ConfigMap>, cx: Context<ConfigMap>) -> anyhow::Result<Action> {

@@ -15,7 +15,7 @@ pub fn reconcilers(found: &Found, imported: &Imported) -> Vec<String> {
         let (reconciled, flags) = match of {
             Some(of) => (
                 format!(
-                    " of `{}` in `{}`",
+                    ", for `{}` of `{}`",
                     of.name.escape_debug(),
                     of.package.escape_debug()
                 ),
@@ -68,7 +68,7 @@ pub fn webhooks(found: &Found, imported: &Imported) -> Vec<String> {
             None => "it is not for a kind of this project or of Kubernetes that has none yet",
         };
         notes.push(format!(
-            "not taken over: the webhook at `{path}` in `{}`, because {reason}; create it with `kbr create webhook`",
+            "not taken over: webhooks in `{}`, because {reason}; create each with `kbr create webhook`: `{path}`",
             webhook.marker.path
         ));
     }

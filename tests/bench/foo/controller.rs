@@ -10,7 +10,7 @@ use k8s_openapi::{
     },
     apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta},
 };
-use manager::{Action, Context, Manager};
+use manager::{Action, Context, Manager, kind, metadata};
 
 // +kbr:rbac:groups=samplecontroller.example.com,resources=foos,verbs=get;list;watch
 // +kbr:rbac:groups=samplecontroller.example.com,resources=foos/status,verbs=get;patch
@@ -21,9 +21,9 @@ pub fn register(manager: &mut Manager) {
         .controller::<Foo>("foo")
         .conditions(|status| (&mut status.conditions, &mut status.observed_generation));
     if std::env::var_os("FOO_WHOLE").is_some() {
-        controller.owns_cached::<Deployment>().reconcile(reconcile);
+        controller.owns(kind::<Deployment>()).reconcile(reconcile);
     } else {
-        controller.owns::<Deployment>().reconcile(reconcile);
+        controller.owns(metadata::<Deployment>()).reconcile(reconcile);
     }
 }
 

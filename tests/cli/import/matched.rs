@@ -49,7 +49,7 @@ fn reconcilers_that_the_project_file_does_not_name_get_controllers_of_their_kind
             "`src/controllers/captain.rs` | `internal/controller/captain_controller.go`",
             "`src/controllers/captain_backup.rs` | `internal/controller/backup.go`",
             "`src/controllers/node.rs` | `internal/node/setup.go`",
-            "the reconciler `ReconcileIssuer` in `internal/issuer.go`, for `Issuer` of `github.com/cert-manager/cert-manager/pkg/apis/v1`",
+            "the reconciler `ReconcileIssuer` in `internal/issuer.go`, for `Issuer` of `github.com/cert-manager/cert-manager/pkg/apis/v1`, because",
         ],
     );
 }

@@ -79,7 +79,7 @@ fn no_webhook_is_deployed_beside_the_variable_that_switches_all_off() {
     contains(
         &text,
         &[
-            "the webhook at `/check` in `internal/webhook/v1/captain_webhook.go`, because `ENABLE_WEBHOOKS` is `false` in its Deployment",
+            "webhooks in `internal/webhook/v1/captain_webhook.go`, because `ENABLE_WEBHOOKS` is `false` in its Deployment; create each with `kbr create webhook`: `/check`",
         ],
     );
     assert!(!serves(&folder));

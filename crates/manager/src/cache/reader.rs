@@ -19,7 +19,7 @@ use crate::{
     permission,
 };
 
-/// Reads the caches of a controller: of its own kind, and of the kinds that it `owns_cached`, `watches` or `reads`. That
+/// Reads the caches of a controller: of its own kind, and of the kinds that it `owns`, `watches` or `reads`. That
 /// of [`Manager::reader`](crate::Manager::reader) reads the kinds of [`Manager::reads`](crate::Manager::reads).
 ///
 /// A read sends no request and never waits. It returns objects as the watch last delivered them, or as a reconcile has
@@ -120,7 +120,7 @@ impl Reader {
         }
     }
 
-    /// Whether the API server serves `C`; see [`WatchedKind::optional`](crate::WatchedKind::optional).
+    /// Whether the API server serves `C`; see [`Kind::optional`](crate::Kind::optional).
     ///
     /// # Errors
     /// When the controller was registered without this kind; the error names the line to add.

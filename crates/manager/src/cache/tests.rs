@@ -9,6 +9,7 @@ mod polled;
 mod server;
 mod streamed;
 
+use crate::kind;
 use std::{
     convert::Infallible,
     pin::Pin,
@@ -148,7 +149,7 @@ async fn a_replica_that_cannot_list_what_every_replica_reads_ends() {
         leader_elect: true,
         ..Options::default()
     });
-    manager.reads::<Secret>();
+    manager.reads(kind::<Secret>());
     let error = run(manager).await.unwrap().unwrap_err().to_string();
     let problems: Vec<_> = error.lines().skip(1).collect();
     assert_eq!(

@@ -212,7 +212,7 @@ impl<K: Object> Context<K> {
     }
 
     /// Whether the API server serves the kind `C`, for a kind that may be missing: see
-    /// [`WatchedKind::optional`](crate::WatchedKind::optional). It is `true` once all its objects have been listed.
+    /// [`Kind::optional`](crate::Kind::optional). It is `true` once all its objects have been listed.
     ///
     /// # Errors
     /// When the controller was registered without this kind; the error names the line to add.
@@ -222,7 +222,7 @@ impl<K: Object> Context<K> {
 
     /// The cached children of the object, sorted by key: the objects of a kind whose controller owner is this object.
     ///
-    /// This needs `.owns_cached::<C>()`; with `.owns::<C>()`, ask for the `PartialObjectMeta<C>`. Children are found by
+    /// This needs `.owns(kind::<C>())`; with `.owns(metadata::<C>())`, ask for the `PartialObjectMeta<C>`. Children are found by
     /// an index on the owner's uid, so the children of an earlier object of the same name are not included. A child
     /// that a reconcile has created is included, even if the watch has not delivered it yet.
     ///
@@ -246,7 +246,7 @@ impl<K: Object> Context<K> {
         anyhow::ensure!(
             reader.caches.find::<C>().is_some(),
             "controller `{}` does not cache its children of the kind {kind}\n\
-             help: register it with `.owns_cached::<{kind}>()`; `.owns::<{kind}>()` caches \
+             help: register it with `.owns(kind::<{kind}>())`; `metadata::<{kind}>()` caches \
              `PartialObjectMeta<{kind}>` only",
             self.core.name,
         );

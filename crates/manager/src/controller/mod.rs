@@ -3,6 +3,7 @@
 pub(crate) mod action;
 pub(crate) mod context;
 pub(crate) mod events;
+pub(crate) mod kind;
 mod objects;
 pub(crate) mod outcome;
 pub mod predicate;
@@ -13,5 +14,4 @@ pub(crate) mod source;
 pub(crate) mod state;
 mod status;
 pub(crate) mod trigger;
-pub(crate) mod watched;
 pub(crate) mod worker;

@@ -12,6 +12,7 @@ use crate::{
         shape::Shape,
         store::Cache,
     },
+    controller::kind::Kind,
     manager::{Manager, run::incomplete},
 };
 
@@ -20,7 +21,7 @@ impl Manager {
     /// this, it holds every object of the kind whole, which costs memory: of Secrets, `ConfigMap`s, Pods and Events, a
     /// cluster has thousands that an operator never reads.
     ///
-    /// Call it once for each kind, before or after the controllers are registered. What `.owns::<C>()` caches is a kind
+    /// Call it once for each kind, before or after the controllers are registered. What `.owns(metadata::<C>())` caches is a kind
     /// of its own: configure `PartialObjectMeta<C>`.
     ///
     /// To all controllers, an object outside the selection does not exist: [`Context::get`](crate::Context::get)
@@ -32,7 +33,7 @@ impl Manager {
     ///
     /// ```
     /// # use k8s_openapi::api::{apps::v1::Deployment, core::v1::{Pod, Secret}};
-    /// # use manager::{Action, Manager};
+    /// # use manager::{Action, Manager, kind, metadata};
     /// // +kbr:rbac:groups=core,resources=secrets;pods,verbs=list;watch
     /// fn register(manager: &mut Manager) {
     ///     manager.cache::<Secret>().with_label("app.kubernetes.io/part-of", "captains");
@@ -45,8 +46,8 @@ impl Manager {
     ///         });
     ///     manager
     ///         .controller::<Deployment>("deployment")
-    ///         .reads::<Secret>()
-    ///         .reads::<Pod>()
+    ///         .reads(kind::<Secret>())
+    ///         .reads(kind::<Pod>())
     ///         .reconcile(async |_, _| Ok(Action::await_change()));
     /// }
     /// ```
@@ -80,9 +81,16 @@ impl Manager {
     ///
     /// Needs the verbs `list` and `watch` on `C`. A replica that cannot list the objects within `--cache-sync-timeout`
     /// ends with an error, also if the kind is not installed: only kinds of controllers can be
-    /// [optional](crate::WatchedKind::optional).
-    pub fn reads<C: Cached>(&mut self) {
-        let cache = self.caches.of::<C>();
+    /// [optional](crate::Kind::optional).
+    pub fn reads<C: Cached, M: Cached>(&mut self, kind: Kind<C, M>) {
+        if kind.is_optional {
+            let name = C::kind(&());
+            self.mistakes.push(format!(
+                "`manager.reads(kind::<{name}>().optional())` cannot start without the kind\n\
+                 help: leave `.optional()` out, or read it in a controller"
+            ));
+        }
+        let cache = self.caches.of::<M>();
         cache.presence.set_used();
         self.reader.caches.add(cache);
     }

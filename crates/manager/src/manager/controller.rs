@@ -14,6 +14,7 @@ use crate::{
     controller::{
         action::Action,
         context::Context,
+        kind::Kind,
         predicate::Filter,
         reconcile::{Errors, Function, Reconciler},
         source,
@@ -87,16 +88,16 @@ impl<'a, K: Object> Controller<'a, K> {
     /// after the update; see [`predicate`](crate::predicate). If there are several, all must return true.
     ///
     /// It is not called when an object is first seen, is deleted or gets a deletion timestamp: these always trigger a
-    /// reconcile. For updates of other kinds see [`owns_with`](Self::owns_with) and the like.
+    /// reconcile. For updates of other kinds see [`Kind::when`].
     ///
     /// ```
     /// # use k8s_openapi::api::{apps::v1::Deployment, core::v1::ConfigMap};
-    /// # use manager::{Action, Manager, predicate};
+    /// # use manager::{Action, Manager, kind, predicate};
     /// # fn register(manager: &mut Manager) {
     /// manager
     ///     .controller::<ConfigMap>("configmap")
     ///     .when(predicate::labels_changed)
-    ///     .owns_cached_with::<Deployment>(|kind| kind.when(|old, new| old.status != new.status))
+    ///     .owns(kind::<Deployment>().when(|old, new| old.status != new.status))
     ///     .reconcile(async |_, _| Ok(Action::await_change()));
     /// # }
     /// ```
@@ -141,19 +142,15 @@ impl<'a, K: Object> Controller<'a, K> {
         self
     }
 
-    /// Also reconciles an object when a `C` that it owns changes. Only the metadata of the `C` objects is cached.
+    /// Also reconciles an object when a `C` that it owns changes.
+    ///
+    /// The `C` objects are cached whole, so reading one costs no request: `.owns(kind::<Deployment>())`. If no reconcile
+    /// reads them, [`metadata`](crate::metadata) instead of [`kind`](crate::kind) takes less memory.
     ///
     /// Needs the verbs `list` and `watch` on `C`.
-    pub fn owns<C: Object>(self) -> Self {
-        self.owns_with::<C>(|kind| kind)
-    }
-
-    /// Also reconciles an object when a `C` that it owns changes. The `C` objects are cached whole, so reading one
-    /// costs no request. Use this for kinds whose status every reconcile looks at.
-    ///
-    /// Needs the verbs `list` and `watch` on `C`.
-    pub fn owns_cached<C: Object>(self) -> Self {
-        self.owns_cached_with::<C>(|kind| kind)
+    pub fn owns<C: Object, M: Cached>(mut self, kind: Kind<C, M>) -> Self {
+        self.parts.children(kind);
+        self
     }
 
     /// Also reconciles objects when a `C` changes that they do not own: those whose keys `map` returns.
@@ -163,19 +160,18 @@ impl<'a, K: Object> Controller<'a, K> {
     /// controller, after the change: a deleted object is no longer in them. It must not block. If it fails or panics,
     /// the error is logged, and no object is enqueued.
     ///
-    /// The `C` objects are cached whole; to cache only their metadata, watch `PartialObjectMeta<C>`. This is
-    /// controller-runtime's `EnqueueRequestsFromMapFunc`.
+    /// This is controller-runtime's `EnqueueRequestsFromMapFunc`.
     ///
     /// Needs the verbs `list` and `watch` on `C`.
     ///
     /// ```
     /// # use k8s_openapi::api::{apps::v1::Deployment, core::v1::ConfigMap};
-    /// # use manager::{Action, Key, Manager};
+    /// # use manager::{Action, Key, Manager, kind};
     /// # fn register(manager: &mut Manager) {
     /// // Each Deployment that names a ConfigMap in its annotation is reconciled when that changes.
     /// manager
     ///     .controller::<Deployment>("deployment")
-    ///     .watches::<ConfigMap>(|map, cached| {
+    ///     .watches(kind::<ConfigMap>(), |map, cached| {
     ///         cached.list::<Deployment>().by(config_map, Key::of(map)).keys()
     ///     })
     ///     .reconcile(async |_, _| Ok(Action::await_change()));
@@ -188,20 +184,22 @@ impl<'a, K: Object> Controller<'a, K> {
     ///     key.into_iter().collect()
     /// }
     /// ```
-    pub fn watches<C: Cached>(
-        self,
-        map: impl Fn(&C, &Reader) -> anyhow::Result<Vec<Key>> + Send + Sync + 'static,
+    pub fn watches<C: Cached, M: Cached>(
+        mut self,
+        kind: Kind<C, M>,
+        map: impl Fn(&M, &Reader) -> anyhow::Result<Vec<Key>> + Send + Sync + 'static,
     ) -> Self {
-        self.watches_with(map, |kind| kind)
+        self.parts.mapped(kind, map);
+        self
     }
 
     /// Caches the objects of `C` for [`Context::get`] and [`Context::list`]. Their changes trigger no reconcile. Those
     /// are all objects of the kind, unless [`Manager::cache`] selects some.
     ///
     /// Needs the verbs `list` and `watch` on `C`.
-    pub fn reads<C: Cached>(mut self) -> Self {
-        let cache = self.parts.manager.caches.of::<C>();
-        self.parts.need(&cache);
+    pub fn reads<C: Cached, M: Cached>(mut self, kind: Kind<C, M>) -> Self {
+        let cache = self.parts.manager.caches.of::<M>();
+        self.parts.read(&cache, kind.is_optional);
         self
     }
 

@@ -10,10 +10,10 @@ use crate::{
         store::Cache,
     },
     controller::{
+        kind::Kind,
         predicate::Filter,
         reconcile::Function,
         source::{self, Hook},
-        watched::WatchedKind,
     },
     key::Key,
     manager::Manager,
@@ -56,8 +56,8 @@ impl<K: Object> Parts<'_, K> {
         }
     }
 
-    /// Enqueues the owner when a `C` changes. `M` is `C` or its metadata.
-    pub(super) fn children<C: Object, M: Cached>(&mut self, kind: WatchedKind<M>) {
+    /// Enqueues the owner when a `C` changes.
+    pub(super) fn children<C: Object, M: Cached>(&mut self, kind: Kind<C, M>) {
         let cache = self.manager.caches.of::<M>();
         let hook =
             source::owner::<K, C, M>(cache.clone(), self.applied.clone(), self.queue.clone());
@@ -65,22 +65,27 @@ impl<K: Object> Parts<'_, K> {
     }
 
     /// Enqueues what `map` returns when a `C` changes.
-    pub(super) fn mapped<C: Cached>(
+    pub(super) fn mapped<C, M: Cached>(
         &mut self,
-        map: impl Fn(&C, &Reader) -> anyhow::Result<Vec<Key>> + Send + Sync + 'static,
-        kind: WatchedKind<C>,
+        kind: Kind<C, M>,
+        map: impl Fn(&M, &Reader) -> anyhow::Result<Vec<Key>> + Send + Sync + 'static,
     ) {
-        let cache = self.manager.caches.of::<C>();
+        let cache = self.manager.caches.of::<M>();
         let hook = source::mapped(cache.clone(), &self.reader, self.queue.clone(), map);
         self.watch(&cache, hook, kind);
     }
 
-    fn watch<M: Cached>(&mut self, cache: &Arc<Cache<M>>, hook: Hook<M>, kind: WatchedKind<M>) {
+    fn watch<C, M: Cached>(&mut self, cache: &Arc<Cache<M>>, hook: Hook<M>, kind: Kind<C, M>) {
+        self.read(cache, kind.is_optional);
+        self.hooks.push(Box::new(move || hook.attach(kind.filter)));
+    }
+
+    /// Lets the controller read `cache`, whose kind may be missing.
+    pub(super) fn read<M: Cached>(&mut self, cache: &Arc<Cache<M>>, is_optional: bool) {
         self.need(cache);
-        if kind.is_optional {
+        if is_optional {
             cache.presence.set_optional(self.enqueues_all());
         }
-        self.hooks.push(Box::new(move || hook.attach(kind.filter)));
     }
 
     /// Lets the controller read `cache`, and start only once `cache` has synced.

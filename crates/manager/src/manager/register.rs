@@ -117,11 +117,11 @@ impl Manager {
     ///
     /// ```
     /// # use k8s_openapi::api::core::v1::Node;
-    /// use manager::{Manager, http::Response};
+    /// use manager::{Manager, http::Response, kind};
     ///
     /// // +kbr:rbac:groups=core,resources=nodes,verbs=list;watch
     /// fn register(manager: &mut Manager) {
-    ///     manager.reads::<Node>();
+    ///     manager.reads(kind::<Node>());
     ///     let reader = manager.reader();
     ///     manager.serve("/debug/nodes", move |_request| {
     ///         let reader = reader.clone();

@@ -137,7 +137,7 @@ impl<K> Request<K> {
     /// ```
     /// # use k8s_openapi::api::{apps::v1::Deployment, core::v1::ConfigMap};
     /// # use kube::ResourceExt;
-    /// # use manager::{Key, Manager, webhook::{Rejection, Request, Validator, Warnings}};
+    /// # use manager::{Key, Manager, Request, Validator, Warnings, kind, webhook::{Rejection}};
     /// struct DeploymentWebhook;
     ///
     /// impl Validator<Deployment> for DeploymentWebhook {
@@ -159,7 +159,7 @@ impl<K> Request<K> {
     ///
     /// // +kbr:rbac:groups=core,resources=configmaps,verbs=list;watch
     /// fn register(manager: &mut Manager) {
-    ///     manager.reads::<ConfigMap>();
+    ///     manager.reads(kind::<ConfigMap>());
     ///     manager.validator::<Deployment>(DeploymentWebhook);
     /// }
     /// ```

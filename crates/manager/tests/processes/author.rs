@@ -13,6 +13,7 @@ use kbr_testing::eventually;
 use manager::{
     Manager, Options, User,
     http::Response,
+    kind,
     prometheus_client::metrics::counter::Counter,
     tracing_subscriber::{Layer, Registry, layer::Context},
 };
@@ -55,7 +56,7 @@ pub async fn manager(options: Options) -> anyhow::Result<Manager> {
         config.proxy_url = Some(proxy.parse()?);
     }
     let mut manager = Manager::with_config(options, ID, config)?;
-    manager.reads::<ConfigMap>();
+    manager.reads(kind::<ConfigMap>());
     let (reader, looks) = (manager.reader(), Counter::<u64>::default());
     manager.metric("sailors_looks", "Requests for the maps", looks.clone());
     manager.serve(MAPS, move |request| {

@@ -18,7 +18,7 @@ use kube::{
     Api, CustomResource, ResourceExt as _,
     api::{PartialObjectMeta, Patch, PatchParams},
 };
-use manager::{Action, Context, Options, WatchedKind};
+use manager::{Action, Context, Options, kind, metadata};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -126,7 +126,7 @@ async fn run(Cli { manager, journal }: Cli) -> anyhow::Result<()> {
     let mut manager = author::manager(manager).await?;
     let controller = manager
         .controller::<Sailor>("sailor")
-        .owns::<ConfigMap>()
+        .owns(metadata::<ConfigMap>())
         .conditions(|status| (&mut status.conditions, &mut status.observed_generation));
     let reconciled = Arc::new(Notify::new());
     let begun = reconciled.clone();
@@ -136,10 +136,9 @@ async fn run(Cli { manager, journal }: Cli) -> anyhow::Result<()> {
     };
     if std::env::var_os(PARROTS).is_some() {
         controller
-            .watches_with::<Parrot>(
-                |_, cached| cached.list::<Sailor>().keys(),
-                WatchedKind::optional,
-            )
+            .watches(kind::<Parrot>().optional(), |_, cached| {
+                cached.list::<Sailor>().keys()
+            })
             .reconcile(reconcile);
     } else {
         controller.reconcile(reconcile);

@@ -12,7 +12,7 @@ use kube::{
     core::discovery::Scope,
     discovery,
 };
-use manager::{Action, Context, Dynamic, DynamicKind, Manager};
+use manager::{Action, Context, Dynamic, DynamicKind, Manager, metadata};
 use serde_json::{Value, json};
 
 use crate::talk;
@@ -126,7 +126,7 @@ pub async fn reconciles_children_status_and_finalizer() {
     let mut manager = Manager::new(options, "test.example.com").await.unwrap();
     manager
         .controller::<Dynamic<Ox>>("ox")
-        .owns::<Dynamic<Plough>>()
+        .owns(metadata::<Dynamic<Plough>>())
         .finalizer(FINALIZER, |_, cx| cleanup(cx))
         .reconcile(|_, cx| reconcile(cx));
     let operator = tokio::spawn(async move { manager.run_until(std::future::pending()).await });

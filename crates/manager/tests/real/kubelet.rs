@@ -9,7 +9,7 @@ use k8s_openapi::api::{
 };
 use kbr_testing::{Cluster, JobEnd, eventually};
 use kube::api::{Patch, PatchParams, PostParams};
-use manager::{Action, Context, Manager};
+use manager::{Action, Context, Manager, kind};
 use serde_json::{Value, json};
 
 const SOON: Duration = Duration::from_secs(60);
@@ -70,7 +70,7 @@ pub async fn deployments_become_available() {
         let mut manager = Manager::new(options, "test.example.com").await.unwrap();
         manager
             .controller::<ConfigMap>("web")
-            .owns_cached::<Deployment>()
+            .owns(kind::<Deployment>())
             .reconcile(reconcile);
         manager.run_until(std::future::pending()).await.unwrap();
     });

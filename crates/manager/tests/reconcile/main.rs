@@ -10,7 +10,7 @@ use k8s_openapi::{
 };
 use kbr_testing::{FakeApi, is_ready, reason};
 use kube::{CustomResource, ResourceExt, api::ObjectMeta};
-use manager::{Action, ConditionStatus, Context, Manager};
+use manager::{Action, ConditionStatus, Context, Manager, kind, metadata};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -43,8 +43,8 @@ const CAPTAIN: &str = "default/hook";
 fn register(manager: &mut Manager) {
     manager
         .controller::<Captain>("captain")
-        .owns_cached::<ConfigMap>()
-        .owns::<Secret>()
+        .owns(kind::<ConfigMap>())
+        .owns(metadata::<Secret>())
         .conditions(|status| (&mut status.conditions, &mut status.observed_generation))
         .finalizer(FINALIZER, cleanup)
         .reconcile(reconcile);
@@ -341,7 +341,7 @@ async fn a_cluster_scoped_built_in_kind_can_be_reconciled() {
     let register = |manager: &mut Manager| {
         manager
             .controller::<Namespace>("namespace")
-            .owns::<ConfigMap>()
+            .owns(metadata::<ConfigMap>())
             .reconcile(async |namespace: Arc<Namespace>, cx: Context<Namespace>| {
                 let metadata = named("chart", Some(&namespace.name_any()));
                 cx.apply(&ConfigMap {

@@ -8,7 +8,7 @@ use kube::{
     Resource, ResourceExt,
     api::{ObjectMeta, PartialObjectMeta},
 };
-use manager::{Action, Context, Key, Manager};
+use manager::{Action, Context, Key, Manager, kind, metadata};
 
 use crate::support::{Captain, Running, SOON, Said, captain, object, options};
 
@@ -36,7 +36,7 @@ async fn reconcile_elsewhere(api: &FakeApi, deletes: bool) -> String {
     let saying = said.clone();
     manager
         .controller::<Namespace>("namespace")
-        .owns::<ConfigMap>()
+        .owns(metadata::<ConfigMap>())
         .reconcile(move |_, cx: Context<Namespace>| {
             let (saying, first) = (saying.clone(), first.clone());
             async move {
@@ -86,7 +86,7 @@ async fn a_child_of_a_former_owner_of_the_same_name_is_reported_as_such() {
     let register = |manager: &mut Manager| {
         manager
             .controller::<Captain>("captain")
-            .owns::<ConfigMap>()
+            .owns(metadata::<ConfigMap>())
             .reconcile(async |captain: Arc<Captain>, cx: Context<Captain>| {
                 match captain.spec.chart.as_str() {
                     "delete" => cx.delete(&object("map", "")).await?,
@@ -137,8 +137,8 @@ async fn children_returns_only_the_children_of_this_object() {
     let register = |manager: &mut Manager| {
         manager
             .controller::<Captain>("captain")
-            .owns_cached::<ConfigMap>()
-            .owns::<Secret>()
+            .owns(kind::<ConfigMap>())
+            .owns(metadata::<Secret>())
             .reconcile(async |_, cx: Context<Captain>| {
                 let names: Vec<_> = cx.children::<ConfigMap>()?;
                 let names: Vec<_> = names.iter().map(|map| map.name_any()).collect();
@@ -151,7 +151,7 @@ async fn children_returns_only_the_children_of_this_object() {
     let error = api.reconcile(register, "hook").await.unwrap_err();
     let error = error.to_string();
     let said = "controller `captain` does not cache its children of the kind Secret\n\
-                help: register it with `.owns_cached::<Secret>()`";
+                help: register it with `.owns(kind::<Secret>())`";
     assert!(error.starts_with(said), "{error}");
 }
 
@@ -163,7 +163,7 @@ async fn a_child_may_have_a_generated_name_and_triggers_a_reconcile() {
     let register = move |manager: &mut Manager| {
         manager
             .controller::<Captain>("captain")
-            .owns_cached::<ConfigMap>()
+            .owns(kind::<ConfigMap>())
             .reconcile(move |_, cx: Context<Captain>| {
                 let saying = saying.clone();
                 async move {

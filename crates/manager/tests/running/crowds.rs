@@ -8,7 +8,7 @@ use std::sync::{
 use k8s_openapi::{api::core::v1::ConfigMap, jiff::Timestamp};
 use kbr_testing::{FakeApi, eventually};
 use kube::ResourceExt as _;
-use manager::{Action, Context, Manager, harness::Simulation, predicate};
+use manager::{Action, Context, Manager, harness::Simulation, kind, predicate};
 use tokio::sync::Barrier;
 
 use crate::support::{Captain, SOON, captain, object};
@@ -34,7 +34,7 @@ async fn reconciles(api: &FakeApi, write: Write, have_written: impl Fn() -> bool
                 .conditions_only(|status| &mut status.conditions)
                 .without_automatic_ready()
                 .when(predicate::generation_changed)
-                .reads::<ConfigMap>()
+                .reads(kind::<ConfigMap>())
                 .reconcile(move |_, cx: Context<Captain>| {
                     let (count, barrier) = parts.clone();
                     async move {

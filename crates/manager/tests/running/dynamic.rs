@@ -9,7 +9,7 @@ use kube::{
     api::{ApiResource, GroupVersionKind, PartialObjectMeta},
 };
 use manager::{
-    Action, Context, Dynamic, DynamicKind, Manager,
+    Action, Context, Dynamic, DynamicKind, Manager, kind, metadata,
     webhook::{Rejection, Request, Validator, Warnings},
 };
 use serde::{Deserialize, Serialize};
@@ -89,7 +89,9 @@ async fn a_controller_of_a_dynamic_kind_applies_children_and_sets_the_status() {
     let mut run = api
         .run(|manager| {
             let controller = manager.controller::<Dynamic<Ox>>("ox");
-            controller.owns::<Dynamic<Tool>>().reconcile(plough);
+            controller
+                .owns(metadata::<Dynamic<Tool>>())
+                .reconcile(plough);
         })
         .unwrap();
     run.idle().await.unwrap();
@@ -117,11 +119,13 @@ async fn two_dynamic_kinds_are_kept_apart() {
     let (oxen, tools) = (said.clone(), said.clone());
     let register = move |manager: &mut Manager| {
         let controller = manager.controller::<Dynamic<Ox>>("ox");
-        controller.reads::<Dynamic<Tool>>().reconcile(move |_, cx| {
-            let tool = cx.get::<Dynamic<Tool>>(cx.name()).unwrap().is_some();
-            oxen.say(format!("ox {}, with a tool: {tool}", cx.name()));
-            async { Ok(Action::await_change()) }
-        });
+        controller
+            .reads(kind::<Dynamic<Tool>>())
+            .reconcile(move |_, cx| {
+                let tool = cx.get::<Dynamic<Tool>>(cx.name()).unwrap().is_some();
+                oxen.say(format!("ox {}, with a tool: {tool}", cx.name()));
+                async { Ok(Action::await_change()) }
+            });
         let controller = manager.controller::<Dynamic<Tool>>("tool");
         controller.reconcile(move |_, cx| {
             tools.say(format!("tool {}", cx.name()));

@@ -4,11 +4,8 @@ use std::{sync::Arc, time::Duration};
 
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Secret};
 use kbr_testing::{FakeApi, eventually};
-use kube::{
-    ResourceExt,
-    api::{ObjectMeta, PartialObjectMeta},
-};
-use manager::{Action, Context, Key, Manager, Trigger};
+use kube::{ResourceExt, api::ObjectMeta};
+use manager::{Action, Context, Key, Manager, Trigger, kind, metadata};
 
 use crate::support::{Captain, Running, SOON, Said, captain, manager, object, options};
 
@@ -43,7 +40,7 @@ async fn a_watched_object_enqueues_only_objects_that_refer_to_it() {
     let saying = said.clone();
     manager
         .controller::<Captain>("captain")
-        .watches::<ConfigMap>(|map, cached| {
+        .watches(kind::<ConfigMap>(), |map, cached| {
             let captains = cached.list::<Captain>();
             captains.by(charts, Key::of(map)).keys()
         })
@@ -100,7 +97,7 @@ async fn an_update_of_a_watched_object_enqueues_its_old_references_too() {
     let (mut manager, said) = (manager(&api), Said::default());
     let controller = manager.controller::<Captain>("captain");
     saying!(
-        controller.watches::<ConfigMap>(|map, _| Ok(named(map))),
+        controller.watches(kind::<ConfigMap>(), |map, _| Ok(named(map))),
         said
     );
     let running = Running::start(manager);
@@ -120,7 +117,7 @@ async fn metadata_alone_can_be_watched() {
     let (mut manager, said) = (manager(&api), Said::default());
     let controller = manager.controller::<Captain>("captain");
     saying!(
-        controller.watches::<PartialObjectMeta<Secret>>(|secret, _| Ok(named(secret))),
+        controller.watches(metadata::<Secret>(), |secret, _| Ok(named(secret))),
         said
     );
     let running = Running::start(manager);
@@ -145,7 +142,7 @@ async fn a_mapping_that_fails_or_panics_enqueues_nothing() {
         "fail" => cached.list::<Secret>().keys(),
         _ => Ok(named(map)),
     };
-    saying!(controller.watches::<ConfigMap>(map), said);
+    saying!(controller.watches(kind::<ConfigMap>(), map), said);
     let running = Running::start(manager);
     said.heard("hook").await;
     for name in ["panic", "fail", "good"] {

@@ -6,7 +6,7 @@ use anyhow::Context as _;
 use k8s_openapi::{api::core::v1::ConfigMap, apimachinery::pkg::apis::meta::v1::OwnerReference};
 use kbr_testing::FakeApi;
 use kube::{Resource as _, ResourceExt as _};
-use manager::{Action, Context, Manager, WriteError};
+use manager::{Action, Context, Manager, WriteError, kind};
 
 use crate::support::{Captain, captain, object};
 
@@ -24,7 +24,7 @@ where
         manager.cache::<ConfigMap>().with_label("crew", "whaler");
         manager
             .controller::<Captain>("captain")
-            .owns_cached::<ConfigMap>()
+            .owns(kind::<ConfigMap>())
             .reconcile(move |captain, cx: Context<Captain>| {
                 let (write, found) = (write.clone(), finding.clone());
                 async move {

@@ -12,7 +12,7 @@ use k8s_openapi::{
 };
 use kbr_testing::{FakeApi, eventually};
 use kube::api::ObjectMeta;
-use manager::{Action, Manager};
+use manager::{Action, Manager, kind};
 use tokio::sync::mpsc;
 
 use crate::support::{Running, SOON, manager, object, options};
@@ -43,10 +43,10 @@ async fn a_replica_that_does_not_lead_reads_the_kinds_of_the_manager() {
     let api = FakeApi::new();
     api.put(&object("a", "1"));
     let mut manager = standby(&api);
-    manager.reads::<ConfigMap>();
+    manager.reads(kind::<ConfigMap>());
     manager
         .controller::<Secret>("secret")
-        .reads::<ConfigMap>()
+        .reads(kind::<ConfigMap>())
         .reconcile(async |_, _| Ok(Action::await_change()));
     let reader = manager.reader();
     let (found, mut finds) = mpsc::unbounded_channel();
@@ -74,7 +74,7 @@ async fn a_task_that_waits_for_a_cache_ends_with_the_manager() {
     let api = FakeApi::new();
     api.cut_off(true);
     let mut manager = manager(&api);
-    manager.reads::<ConfigMap>();
+    manager.reads(kind::<ConfigMap>());
     let (step, mut steps) = mpsc::unbounded_channel();
     manager.always("look", async move |running| {
         step.send("waits")?;
@@ -93,7 +93,7 @@ async fn controllers_and_other_code_share_a_cache() {
     let api = FakeApi::new();
     api.put(&object("a", "1"));
     let mut manager = manager(&api);
-    manager.reads::<ConfigMap>();
+    manager.reads(kind::<ConfigMap>());
     let (done, mut reconciles) = mpsc::unbounded_channel();
     manager
         .controller::<ConfigMap>("map")
@@ -121,7 +121,7 @@ async fn controllers_and_other_code_share_a_cache() {
 async fn a_read_before_the_cache_is_complete_or_of_another_kind_is_an_error() {
     let mut manager = manager(&FakeApi::new());
     let reader = manager.reader();
-    manager.reads::<ConfigMap>();
+    manager.reads(kind::<ConfigMap>());
     let early = "the cache of ConfigMap is not complete yet\n\
                  help: wait until it is, with `Reader::synced`";
     let error = reader.get::<ConfigMap>("default/a").unwrap_err();
@@ -132,7 +132,7 @@ async fn a_read_before_the_cache_is_complete_or_of_another_kind_is_an_error() {
     assert_eq!(
         error.to_string(),
         "code outside of controllers reads Secret, which it does not cache\n\
-         help: add `manager.reads::<Secret>()`, and above that\n    \
+         help: add `manager.reads(kind::<Secret>())`, and above that\n    \
          // +kbr:rbac:groups=core,resources=secrets,verbs=list;watch"
     );
     let running = Running::start(manager);

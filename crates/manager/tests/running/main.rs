@@ -46,7 +46,7 @@ use kube::{
     Api, ResourceExt,
     api::{Patch, PatchParams},
 };
-use manager::{Action, Context, Manager};
+use manager::{Action, Context, Manager, kind, metadata};
 use serde_json::json;
 use support::{Running, SOON, manager, object, options, reached};
 use tokio::sync::Notify;
@@ -212,8 +212,8 @@ async fn an_up_to_date_child_is_not_applied_again() {
     let counted = count.clone();
     manager
         .controller::<ConfigMap>("map")
-        .owns::<Secret>()
-        .owns_cached::<Service>()
+        .owns(metadata::<Secret>())
+        .owns(kind::<Service>())
         .reconcile(move |_, cx: Context<ConfigMap>| {
             let counted = counted.clone();
             async move {

@@ -7,11 +7,8 @@ use std::sync::{
 
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kbr_testing::{FakeApi, eventually, is_ready};
-use kube::{
-    ResourceExt,
-    api::{ObjectMeta, PartialObjectMeta},
-};
-use manager::{Action, Context, Manager};
+use kube::{ResourceExt, api::ObjectMeta};
+use manager::{Action, Context, Manager, kind, metadata};
 
 use crate::support::{Captain, Running, SOON, Said, captain, manager, object};
 
@@ -46,7 +43,7 @@ fn register(manager: &mut Manager, api: &FakeApi, said: &Said) {
     let (api, said) = (api.clone(), said.clone());
     manager
         .controller::<Captain>("captain")
-        .owns_cached::<ConfigMap>()
+        .owns(kind::<ConfigMap>())
         .max_concurrent_reconciles(1)
         .reconcile(move |_, cx: Context<Captain>| {
             let (api, said) = (api.clone(), said.clone());
@@ -87,7 +84,7 @@ async fn a_child_created_after_a_list_triggers_another_reconcile() {
     let (mut manager, saying) = (manager(&api), said.clone());
     manager
         .controller::<Captain>("captain")
-        .owns_cached::<ConfigMap>()
+        .owns(kind::<ConfigMap>())
         .reconcile(move |_, cx: Context<Captain>| {
             let saying = saying.clone();
             async move {
@@ -141,7 +138,7 @@ async fn updating_the_object_and_deleting_a_child_causes_no_endless_loop() {
     let (mut manager, saying) = (manager(&api), said.clone());
     manager
         .controller::<Captain>("captain")
-        .owns_cached::<Secret>()
+        .owns(kind::<Secret>())
         .reconcile(move |captain: Arc<Captain>, cx: Context<Captain>| {
             let saying = saying.clone();
             async move {
@@ -211,7 +208,7 @@ async fn one_write_restores_a_changed_child_even_of_the_controllers_own_kind() {
     let mut manager = manager(&api);
     manager
         .controller::<ConfigMap>("map")
-        .owns_cached::<ConfigMap>()
+        .owns(kind::<ConfigMap>())
         .reconcile(async |map: Arc<ConfigMap>, cx: Context<ConfigMap>| {
             if map.name_any() == "parent" {
                 cx.apply(&object("child", "right")).await?;
@@ -243,8 +240,8 @@ async fn a_child_whose_metadata_is_cached_is_not_read_again_by_the_reconcile_tha
     let delivers = delivered.clone();
     manager
         .controller::<Captain>("captain")
-        .owns::<ConfigMap>()
-        .watches::<PartialObjectMeta<ConfigMap>>(move |_, _| {
+        .owns(metadata::<ConfigMap>())
+        .watches(metadata::<ConfigMap>(), move |_, _| {
             delivers.store(true, Ordering::SeqCst);
             Ok(Vec::new())
         })

@@ -15,7 +15,7 @@ use std::{
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kbr_testing::FakeApi;
 use kube::{ResourceExt as _, api::ObjectMeta};
-use manager::{Action, Key, Manager};
+use manager::{Action, Key, Manager, kind};
 use tokio::time::timeout;
 
 use crate::support::{Running, SOON, manager, object, reached};
@@ -173,10 +173,12 @@ async fn a_mapping_whose_error_panics_ends_no_watch() {
         let counted = count.clone();
         manager
             .controller::<ConfigMap>("map")
-            .watches::<Secret>(move |secret, _| match (secret.name_any().as_str(), how) {
-                ("bad", Maps::Error(place)) => Err(Hostile(place).into()),
-                ("bad", Maps::Payload) => panic_any(Bomb),
-                _ => Ok(vec![Key::from("default/a")]),
+            .watches(kind::<Secret>(), move |secret, _| {
+                match (secret.name_any().as_str(), how) {
+                    ("bad", Maps::Error(place)) => Err(Hostile(place).into()),
+                    ("bad", Maps::Payload) => panic_any(Bomb),
+                    _ => Ok(vec![Key::from("default/a")]),
+                }
             })
             .reconcile(move |_, _| {
                 counted.fetch_add(1, Ordering::SeqCst);

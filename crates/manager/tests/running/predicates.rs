@@ -3,7 +3,7 @@
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kbr_testing::FakeApi;
 use kube::ResourceExt;
-use manager::{Action, Controller, predicate};
+use manager::{Action, Controller, kind, predicate};
 
 use crate::{
     enqueues::{named, naming, saying},
@@ -78,13 +78,10 @@ async fn filtered(register: impl FnOnce(Controller<'_, Captain>) -> Controller<'
 #[tokio::test]
 async fn a_predicate_of_a_watched_kind_applies_to_that_kind_alone() {
     filtered(|controller| {
-        controller.watches_with::<ConfigMap>(
-            |map, _| Ok(named(map)),
-            |kind| {
-                kind.when(|old, new| old.data != new.data)
-                    .when(predicate::labels_changed)
-            },
-        )
+        let maps = kind::<ConfigMap>()
+            .when(|old, new| old.data != new.data)
+            .when(predicate::labels_changed);
+        controller.watches(maps, |map, _| Ok(named(map)))
     })
     .await;
 }
@@ -96,8 +93,8 @@ async fn a_predicate_after_other_kinds_is_about_the_controllers_own() {
     let (mut manager, said) = (manager(&api), Said::default());
     let controller = manager
         .controller::<Captain>("captain")
-        .watches::<ConfigMap>(|map, _| Ok(named(map)))
-        .reads::<Secret>()
+        .watches(kind::<ConfigMap>(), |map, _| Ok(named(map)))
+        .reads(kind::<Secret>())
         .when(predicate::generation_changed);
     saying!(controller, said);
     let running = Running::start(manager);

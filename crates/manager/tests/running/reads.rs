@@ -9,7 +9,7 @@ use kube::{
     api::PartialObjectMeta,
     core::{Expression, Selector},
 };
-use manager::{Action, Context, Manager};
+use manager::{Action, Context, Manager, kind, metadata};
 
 use crate::support::{Captain, Running, Said, captain, manager, object};
 
@@ -92,7 +92,7 @@ async fn declared_kinds_can_be_read_and_listed_in_the_first_reconcile() {
     let register = |manager: &mut Manager| {
         manager
             .controller::<Captain>("captain")
-            .reads::<ConfigMap>()
+            .reads(kind::<ConfigMap>())
             .reconcile(look);
     };
     once(register).await.unwrap();
@@ -103,7 +103,7 @@ async fn reading_an_undeclared_kind_is_an_error_with_the_line_to_add() {
     let register = |manager: &mut Manager| {
         manager
             .controller::<Captain>("captain")
-            .owns::<Secret>()
+            .owns(metadata::<Secret>())
             .reconcile(async |_, cx: Context<Captain>| {
                 assert!(cx.get::<PartialObjectMeta<Secret>>("a")?.is_none());
                 let error = cx.get::<Secret>("a").unwrap_err().to_string();
@@ -116,7 +116,7 @@ async fn reading_an_undeclared_kind_is_an_error_with_the_line_to_add() {
     assert_eq!(
         error,
         "controller `captain` reads ConfigMap, which it does not cache\n\
-         help: add `.reads::<ConfigMap>()` where it is registered, and above that\n    \
+         help: add `.reads(kind::<ConfigMap>())` where it is registered, and above that\n    \
          // +kbr:rbac:groups=core,resources=configmaps,verbs=list;watch"
     );
 }
@@ -147,7 +147,9 @@ async fn an_index_follows_changes() {
     let saying = said.clone();
     manager
         .controller::<Captain>("captain")
-        .watches::<ConfigMap>(|_, cached| cached.list::<Captain>().keys())
+        .watches(kind::<ConfigMap>(), |_, cached| {
+            cached.list::<Captain>().keys()
+        })
         .reconcile(move |_, cx: Context<Captain>| {
             let saying = saying.clone();
             async move {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kbr_testing::FakeApi;
 use kube::ResourceExt;
-use manager::{Action, Context, Manager};
+use manager::{Action, Context, Manager, kind};
 
 use crate::support::{Captain, captain, object};
 
@@ -78,7 +78,7 @@ async fn release(api: &FakeApi, meanwhile: fn(&FakeApi)) -> anyhow::Result<()> {
     let register = move |manager: &mut Manager| {
         manager
             .controller::<Captain>("captain")
-            .reads::<ConfigMap>()
+            .reads(kind::<ConfigMap>())
             .reconcile(move |_, cx: Context<Captain>| {
                 let api = other.clone();
                 async move {

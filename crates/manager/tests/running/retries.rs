@@ -13,7 +13,7 @@ use anyhow::Context as _;
 use k8s_openapi::api::{core::v1::ConfigMap, events::v1::Event};
 use kbr_testing::{FakeApi, eventually};
 use kube::CustomResourceExt as _;
-use manager::{Action, Context, Manager, retry_after, terminal, waiting};
+use manager::{Action, Context, Manager, kind, retry_after, terminal, waiting};
 use serde_json::json;
 
 use crate::support::{Captain, SOON, captain, object, reached};
@@ -88,7 +88,9 @@ async fn a_reconcile_that_waits_for_an_object_shows_its_reason_and_runs_when_tha
         manager
             .controller::<Captain>("captain")
             .conditions(|status| (&mut status.conditions, &mut status.observed_generation))
-            .watches::<ConfigMap>(|_, cached| cached.list::<Captain>().keys())
+            .watches(kind::<ConfigMap>(), |_, cached| {
+                cached.list::<Captain>().keys()
+            })
             .reconcile(reconcile);
     };
     let mut run = api.run(register).unwrap();

@@ -12,7 +12,7 @@ use kube::{
     api::{ObjectMeta, PartialObjectMeta},
     core::Expression,
 };
-use manager::{Action, Context, Manager};
+use manager::{Action, Context, Manager, kind, metadata};
 
 use crate::support::{Captain, Running, SOON, Said, captain, object, options};
 
@@ -37,7 +37,7 @@ fn sees(manager: &mut Manager, said: &Said) {
     let said = said.clone();
     manager
         .controller::<Captain>("captain")
-        .watches::<Secret>(|_, _| Ok(vec!["default/ahab".into()]))
+        .watches(kind::<Secret>(), |_, _| Ok(vec!["default/ahab".into()]))
         .reconcile(move |_, cx: Context<Captain>| {
             let said = said.clone();
             async move {
@@ -172,7 +172,7 @@ fn applying(api: &FakeApi, crew: &'static str, said: &Said) -> Run {
         cache.with_label("crew", "whaler");
         manager
             .controller::<Captain>("captain")
-            .owns::<ConfigMap>()
+            .owns(metadata::<ConfigMap>())
             .reconcile(move |_: Arc<Captain>, cx: Context<Captain>| {
                 let said = said.clone();
                 async move {
@@ -201,7 +201,7 @@ async fn written(name: &'static str) -> usize {
         cache.fields("metadata.name!=chart");
         manager
             .controller::<Captain>("captain")
-            .owns::<ConfigMap>()
+            .owns(metadata::<ConfigMap>())
             .reconcile(move |_: Arc<Captain>, cx: Context<Captain>| async move {
                 cx.apply(&object(name, "")).await?;
                 Ok(Action::requeue(HOUR))
@@ -279,8 +279,8 @@ async fn a_child_of_a_kind_that_is_only_read_is_not_written_outside_the_selectio
         manager.cache::<ConfigMap>().with_label("crew", "whaler");
         manager
             .controller::<Captain>("captain")
-            .reads::<Secret>()
-            .watches::<ConfigMap>(|_, _| Ok(Vec::new()))
+            .reads(kind::<Secret>())
+            .watches(kind::<ConfigMap>(), |_, _| Ok(Vec::new()))
             .reconcile(async |_: Arc<Captain>, cx: Context<Captain>| {
                 let errors = [
                     cx.apply(&secret("default", "a", None)).await.map(drop),
@@ -325,9 +325,9 @@ async fn mistakes_in_the_configuration_of_a_cache_are_reported_together() {
         manager.cache::<ConfigMap>();
         manager
             .controller::<Captain>("captain")
-            .owns::<ConfigMap>()
-            .reads::<Secret>()
-            .reads::<Namespace>()
+            .owns(metadata::<ConfigMap>())
+            .reads(kind::<Secret>())
+            .reads(kind::<Namespace>())
             .reconcile(async |_, _| Ok(Action::await_change()));
     };
     let error = FakeApi::new().run(wrong).unwrap_err().to_string();

@@ -12,7 +12,7 @@ use kube::{
     api::{ApiResource, ObjectMeta, PostParams},
     core::discovery::Scope,
 };
-use manager::{Action, Context, Manager};
+use manager::{Action, Context, Manager, metadata};
 use serde_json::{Value, json};
 
 use crate::support::{Captain, Running, SOON, captain, options};
@@ -55,7 +55,7 @@ async fn run(api: &FakeApi, keys: &'static [&'static str], from: &str, state: im
     }
     manager
         .controller::<Captain>("captain")
-        .owns::<ConfigMap>()
+        .owns(metadata::<ConfigMap>())
         .reconcile(async |captain: Arc<Captain>, cx: Context<Captain>| {
             let mut child = child(&captain, keys);
             child.metadata.owner_references = None;

@@ -8,7 +8,7 @@ use k8s_openapi::{
 };
 use kbr_testing::FakeApi;
 use kube::CustomResource;
-use manager::{Action, Context, Manager, http};
+use manager::{Action, Context, Manager, http, kind};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -176,7 +176,7 @@ async fn the_same_child_applied_twice_is_returned_whole() {
             .transform(|map| map.data = None);
         manager
             .controller::<Captain>("captain")
-            .owns_cached::<ConfigMap>()
+            .owns(kind::<ConfigMap>())
             .reconcile(move |_, cx: Context<Captain>| {
                 let said = saying.clone();
                 async move {

@@ -11,7 +11,7 @@ use std::{
 use k8s_openapi::api::core::v1::ConfigMap;
 use kbr_testing::{FakeApi, eventually};
 use kube::ResourceExt;
-use manager::{Action, Context, Manager};
+use manager::{Action, Context, Manager, kind};
 use serde_json::json;
 
 use crate::support::{Captain, Running, SOON, Said, captain, electing, manager, object, reached};
@@ -181,7 +181,7 @@ async fn an_owner_repairs_an_unreadable_child_and_recreates_a_deleted_one() {
     let counted = count.clone();
     manager
         .controller::<ConfigMap>("map")
-        .owns_cached::<Captain>()
+        .owns(kind::<Captain>())
         .reconcile(move |map: Arc<ConfigMap>, cx: Context<ConfigMap>| {
             let counted = counted.clone();
             async move {
@@ -223,7 +223,7 @@ async fn an_unreadable_object_of_another_owner_is_not_taken_over() {
     let register = |manager: &mut Manager| {
         manager
             .controller::<ConfigMap>("map")
-            .owns_cached::<Captain>()
+            .owns(kind::<Captain>())
             .reconcile(async |_, cx: Context<ConfigMap>| {
                 cx.apply(&captain("child", "chart")).await?;
                 Ok(Action::await_change())

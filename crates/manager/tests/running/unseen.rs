@@ -5,7 +5,7 @@ use std::sync::Arc;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kbr_testing::FakeApi;
 use kube::{Resource, ResourceExt};
-use manager::{Action, Context, Manager};
+use manager::{Action, Context, Manager, metadata};
 
 use crate::support::{Captain, captain, object};
 
@@ -17,7 +17,7 @@ async fn apply(api: &FakeApi, meanwhile: fn(&FakeApi)) -> anyhow::Result<()> {
     let server = api.clone();
     let register = move |manager: &mut Manager| {
         let controller = manager.controller::<Captain>("captain");
-        controller.owns::<ConfigMap>().reconcile(
+        controller.owns(metadata::<ConfigMap>()).reconcile(
             move |captain: Arc<Captain>, cx: Context<Captain>| {
                 // Nothing runs in between, so the watch cannot deliver it.
                 meanwhile(&server);

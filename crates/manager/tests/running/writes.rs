@@ -11,7 +11,7 @@ use std::{
 use k8s_openapi::api::core::v1::ConfigMap;
 use kbr_testing::FakeApi;
 use kube::{CustomResource, ResourceExt};
-use manager::{Action, Context, Manager};
+use manager::{Action, Context, Manager, kind, metadata};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -27,7 +27,7 @@ fn hook() -> FakeApi {
 fn register(manager: &mut Manager) {
     manager
         .controller::<Captain>("captain")
-        .owns::<ConfigMap>()
+        .owns(metadata::<ConfigMap>())
         .reconcile(async |captain: Arc<Captain>, cx: Context<Captain>| {
             if captain.spec.chart.is_empty() {
                 cx.delete(&object("map", "")).await?;
@@ -63,7 +63,7 @@ async fn a_child_whose_map_has_another_order_is_not_applied_again() {
     let register = |manager: &mut Manager| {
         manager
             .controller::<Captain>("captain")
-            .owns_cached::<Fleet>()
+            .owns(kind::<Fleet>())
             .reconcile(async |_: Arc<Captain>, cx: Context<Captain>| {
                 for _ in 0..10 {
                     let ships = (0..20).map(|ship| (format!("ship-{ship}"), ship)).collect();
@@ -138,7 +138,7 @@ async fn update(api: &FakeApi, conflicts: usize) -> anyhow::Result<usize> {
     let register = move |manager: &mut Manager| {
         manager
             .controller::<Captain>("captain")
-            .reads::<ConfigMap>()
+            .reads(kind::<ConfigMap>())
             .reconcile(move |_, cx: Context<Captain>| {
                 let (api, made) = (other.clone(), made.clone());
                 async move {

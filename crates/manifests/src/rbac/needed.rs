@@ -19,7 +19,7 @@ const MIGRATING: &str = ".migrate_storage";
 /// A permission that a line of code needs.
 struct Need {
     line: usize,
-    /// `.owns::<Job>()`.
+    /// `kind::<Job>()`.
     what: String,
     group: String,
     resource: String,
@@ -210,31 +210,36 @@ mod tests {
 
     #[test]
     fn a_kind_that_is_watched_without_permission_is_reported_with_the_rule() {
-        let expected = "`a.rs:2`: `.owns::<Job>()` needs to list and watch `jobs`, but no `+kbr:rbac` comment permits it\n    \
+        let expected = "`a.rs:2`: `kind::<Job>()` needs to list and watch `jobs`, but no `+kbr:rbac` comment permits it\n    \
             help: add this comment where the controller is registered: `// +kbr:rbac:groups=batch,resources=jobs,verbs=list;watch`\n    \
             help: if this is intended, write above it `// +kbr:lint:allow=missing-permission`";
-        assert_eq!(warnings(&format!("{JOB}manager.owns::<Job>();")), expected);
+        assert_eq!(
+            warnings(&format!("{JOB}manager.owns(kind::<Job>());")),
+            expected
+        );
         let configured = |call: &str| warnings(&format!("{JOB}x.{call};"));
         for call in [
-            "owns_with::<Job>(|kind| kind.optional())",
-            "owns_cached_with::<Job>(|kind| kind.when(changed))",
-            "watches_with::<Job>(map, |kind| kind)",
-            "reads_optional::<Job>()",
+            "owns(kind::<Job>().optional())",
+            "owns(metadata::<Job>().when(changed))",
+            "watches(manager::kind::<Job>(), map)",
+            "reads(kind::<Job>())",
         ] {
             assert!(configured(call).contains("list and watch"), "{call}");
         }
-        for method in WATCHING {
-            let found = warnings(&format!("{JOB}manager.{method}::<Job>();"));
-            assert!(found.contains("verbs=list;watch`"), "{method}: {found}");
-        }
-        let metadata = "x.owns::<PartialObjectMeta<k8s_openapi::api::core::v1::Pod>>();";
+        let found = warnings(&format!("{JOB}manager.controller::<Job>(a);"));
+        assert!(found.contains("verbs=list;watch`"), "{found}");
+        let metadata = "x.owns(metadata::<k8s_openapi::api::core::v1::Pod>());";
         let found = warnings(metadata);
         assert!(found.contains("groups=core,resources=pods,"), "{found}");
     }
 
     #[test]
     fn only_what_is_missing_is_reported() {
-        let rule = |rule: &str| warnings(&format!("{JOB}x.owns::<Job>();\n// +kbr:rbac:{rule}\n"));
+        let rule = |rule: &str| {
+            warnings(&format!(
+                "{JOB}x.owns(kind::<Job>());\n// +kbr:rbac:{rule}\n"
+            ))
+        };
         let found = rule("groups=batch,resources=jobs,verbs=get;list");
         assert!(found.contains("needs to watch `jobs`"), "{found}");
         assert!(found.contains("verbs=watch`"), "{found}");
@@ -334,8 +339,8 @@ mod tests {
                 )
             },
             |n| "x.migrate_storage::<Job>(".repeat(n),
-            |n| "x.owns::<Job>();\n".repeat(n),
-            |n| "// +kbr:lint:allow=missing-permission\nx.owns::<Job>();\n".repeat(n),
+            |n| "x.owns(kind::<Job>());\n".repeat(n),
+            |n| "// +kbr:lint:allow=missing-permission\nx.owns(kind::<Job>());\n".repeat(n),
         ];
         for (number, input) in inputs.iter().enumerate() {
             let time = |n: usize| {
@@ -351,12 +356,12 @@ mod tests {
 
     #[test]
     fn unknown_kinds_and_allowed_lines_are_not_reported() {
-        assert_eq!(warnings("x.owns::<Job>();"), "", "another `Job`");
-        let dynamic = "x.controller::<Dynamic<Ox, Health>>(a).owns::<Dynamic<Job>>();";
+        assert_eq!(warnings("x.owns(kind::<Job>());"), "", "another `Job`");
+        let dynamic = "x.controller::<Dynamic<Ox, Health>>(a).owns(kind::<Dynamic<Job>>());";
         assert_eq!(warnings(&format!("{JOB}{dynamic}")), "");
-        assert_eq!(warnings(&format!("{JOB}// x.owns::<Job>();")), "");
+        assert_eq!(warnings(&format!("{JOB}// x.owns(kind::<Job>());")), "");
         let allow = "// +kbr:lint:allow=missing-permission";
-        let source = |between: &str| format!("{JOB}{allow}\n{between}x.owns::<Job>();");
+        let source = |between: &str| format!("{JOB}{allow}\n{between}x.owns(kind::<Job>());");
         assert_eq!(warnings(&source("")), "");
         assert_eq!(warnings(&source("// Bound by hand.\n")), "");
         assert_ne!(warnings(&source("\n")), "", "another comment");

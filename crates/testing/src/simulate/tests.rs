@@ -9,7 +9,7 @@ use std::{
 };
 
 use k8s_openapi::api::core::v1::ConfigMap;
-use manager::{Action, Context, Manager};
+use manager::{Action, Context, Manager, metadata};
 use serde_json::{Value, json};
 
 use super::{
@@ -22,7 +22,7 @@ use super::{
 
 fn register(manager: &mut Manager) {
     let greeter = manager.controller::<ConfigMap>("greeter");
-    greeter.owns::<ConfigMap>().reconcile(greet);
+    greeter.owns(metadata::<ConfigMap>()).reconcile(greet);
 }
 
 async fn greet(map: Arc<ConfigMap>, cx: Context<ConfigMap>) -> anyhow::Result<Action> {

@@ -11,7 +11,7 @@ use k8s_openapi::{
     apimachinery::pkg::apis::meta::v1::LabelSelector,
 };
 use kbr_testing::Oracle;
-use manager::{Context, Manager};
+use manager::{Context, Manager, kind, metadata};
 
 use crate::kinds::{Reconciled, Ship, done, flag, histories, map, name, service, ships, voyage};
 
@@ -65,7 +65,7 @@ fn a_replica_set_has_as_many_pods_as_it_wants() {
         done()
     }
     fn register(manager: &mut Manager) {
-        let ships = manager.controller::<Ship>("ship").owns_cached::<Pod>();
+        let ships = manager.controller::<Ship>("ship").owns(kind::<Pod>());
         ships.reconcile(reconcile);
     }
     // An answer that is lost hides a creation, so a Pod more may come and go.
@@ -103,7 +103,7 @@ fn a_deployment_keeps_the_old_version_until_the_new_one_is_available() {
     }
     is_clean(|manager| {
         let ships = manager.controller::<Ship>("ship");
-        ships.owns_cached::<Deployment>().reconcile(reconcile);
+        ships.owns(kind::<Deployment>()).reconcile(reconcile);
     });
 }
 
@@ -143,8 +143,8 @@ fn a_stateful_set_starts_and_ends_its_pods_in_order() {
         done()
     }
     fn register(manager: &mut Manager) {
-        let ships = manager.controller::<Ship>("ship").owns_cached::<Pod>();
-        ships.owns::<ConfigMap>().reconcile(reconcile);
+        let ships = manager.controller::<Ship>("ship").owns(kind::<Pod>());
+        ships.owns(metadata::<ConfigMap>()).reconcile(reconcile);
     }
     // The data of the Pods that are gone stays.
     let simulation = voyage(register)
@@ -185,7 +185,7 @@ fn a_message_broker_has_all_its_parts() {
         done()
     }
     is_clean(|manager| {
-        let ships = ships(manager).owns_cached::<StatefulSet>();
-        ships.owns_cached::<Secret>().reconcile(reconcile);
+        let ships = ships(manager).owns(kind::<StatefulSet>());
+        ships.owns(kind::<Secret>()).reconcile(reconcile);
     });
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::ConfigMap;
-use manager::Context;
+use manager::{Context, kind};
 use serde_json::json;
 
 use crate::kinds::{
@@ -64,13 +64,17 @@ fn the_clean_up_knows_only_the_current_spec() {
     }
     pair(
         |manager| {
-            let ships = manager.controller::<Ship>("ship").reads::<ConfigMap>();
+            let ships = manager
+                .controller::<Ship>("ship")
+                .reads(kind::<ConfigMap>());
             ships
                 .finalizer(FINALIZER, cleanup::<true>)
                 .reconcile(reconcile::<true>);
         },
         |manager| {
-            let ships = manager.controller::<Ship>("ship").reads::<ConfigMap>();
+            let ships = manager
+                .controller::<Ship>("ship")
+                .reads(kind::<ConfigMap>());
             ships
                 .finalizer(FINALIZER, cleanup::<false>)
                 .reconcile(reconcile::<false>);

@@ -16,7 +16,7 @@ use kube::{
     Api, CustomResourceExt as _,
     api::{ApiResource, GroupVersionKind, WatchEvent, WatchParams},
 };
-use manager::{Context, Dynamic, DynamicKind, Manager, WatchedKind};
+use manager::{Context, Dynamic, DynamicKind, Manager, kind};
 use serde_json::json;
 
 use crate::kinds::{Reconciled, Ship, clean, done, flag, log, map, name, ship, ships, voyage};
@@ -36,7 +36,7 @@ fn a_selection_of_a_kind() {
     let simulation = voyage(|manager| {
         manager.cache::<ConfigMap>().with_label(LABEL, "ships");
         let ships = manager.controller::<Ship>("ship");
-        ships.owns_cached::<ConfigMap>().reconcile(reconcile);
+        ships.owns(kind::<ConfigMap>()).reconcile(reconcile);
     });
     let simulation = simulation.world(&map("other", "a", "b")).user(
         "takes the label off the log",
@@ -78,7 +78,7 @@ async fn monitor(ship: Arc<Ship>, cx: Context<Ship>) -> Reconciled {
 #[test]
 fn a_kind_without_a_rust_type() {
     let simulation = voyage(|manager| {
-        let ships = ships(manager).owns_cached_with::<Dynamic<Monitor>>(WatchedKind::optional);
+        let ships = ships(manager).owns(kind::<Dynamic<Monitor>>().optional());
         ships.reconcile(monitor);
     });
     clean(simulation);
@@ -88,7 +88,7 @@ fn a_kind_without_a_rust_type() {
 #[test]
 fn an_optional_kind() {
     fn register(manager: &mut Manager) {
-        let ships = ships(manager).owns_cached_with::<Dynamic<Monitor>>(WatchedKind::optional);
+        let ships = ships(manager).owns(kind::<Dynamic<Monitor>>().optional());
         ships.reconcile(monitor);
     }
     let simulation = simulate(register)

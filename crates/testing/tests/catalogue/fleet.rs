@@ -13,7 +13,7 @@ use k8s_openapi::api::{
     core::v1::{ConfigMap, Container, Secret},
 };
 use kbr_testing::{FakeApi, Simulation};
-use manager::{Action, Context, Manager};
+use manager::{Action, Context, Manager, kind, metadata};
 
 use crate::kinds::{
     Reconciled, Ship, done, flag, log, map, name, pair, pair_in, ship, ships, voyage,
@@ -112,9 +112,10 @@ fn what_it_waits_for_is_not_watched() {
             )
     }
     pair_in(
-        |manager| ships(manager).reads::<Secret>().reconcile(reconcile),
+        |manager| ships(manager).reads(kind::<Secret>()).reconcile(reconcile),
         |manager| {
-            let ships = ships(manager).watches::<Secret>(|_, cached| cached.list::<Ship>().keys());
+            let ships =
+                ships(manager).watches(kind::<Secret>(), |_, cached| cached.list::<Ship>().keys());
             ships.reconcile(reconcile);
         },
         scenario,
@@ -155,13 +156,13 @@ fn a_job_is_named_by_memory() {
         |manager| {
             manager
                 .controller::<Ship>("ship")
-                .owns::<Job>()
+                .owns(metadata::<Job>())
                 .reconcile(reconcile::<true>);
         },
         |manager| {
             manager
                 .controller::<Ship>("ship")
-                .owns::<Job>()
+                .owns(metadata::<Job>())
                 .reconcile(reconcile::<false>);
         },
         |register| voyage(register).kubelet(),

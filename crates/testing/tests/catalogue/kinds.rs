@@ -10,7 +10,7 @@ use kube::{
     api::{Patch, PatchParams},
     core::NamespaceResourceScope,
 };
-use manager::{Action, Context, Controller, Manager};
+use manager::{Action, Context, Controller, Manager, kind};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -169,9 +169,7 @@ pub async fn write_status(cx: &Context<Ship>, status: &Value) -> kube::Result<()
 
 /// The controller of ships, which owns maps and sees them whole.
 pub fn ships(manager: &mut Manager) -> Controller<'_, Ship> {
-    manager
-        .controller::<Ship>("ship")
-        .owns_cached_with::<ConfigMap>(|maps| maps)
+    manager.controller::<Ship>("ship").owns(kind::<ConfigMap>())
 }
 
 /// The map of a ship, with its flag.

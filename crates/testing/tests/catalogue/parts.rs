@@ -8,7 +8,7 @@ use std::sync::{
 use k8s_openapi::api::core::v1::ConfigMap;
 use kbr_testing::Simulation;
 use kube::api::{Patch, PatchParams};
-use manager::{Context, Manager};
+use manager::{Context, Manager, kind};
 use serde_json::json;
 
 use crate::kinds::{
@@ -59,7 +59,9 @@ fn the_clean_up_looks_for_a_label_that_is_added_later() {
         done()
     }
     fn register<const BUGGY: bool>(manager: &mut Manager) {
-        let ships = manager.controller::<Ship>("ship").reads::<ConfigMap>();
+        let ships = manager
+            .controller::<Ship>("ship")
+            .reads(kind::<ConfigMap>());
         let ships = ships.finalizer(FINALIZER, cleanup);
         ships.reconcile(reconcile::<BUGGY>);
     }
@@ -156,7 +158,7 @@ fn a_number_depends_on_who_came_first() {
     }
     fn register<const BUGGY: bool>(manager: &mut Manager) {
         let ships = manager.controller::<Ship>("ship");
-        let ships = ships.watches::<Ship>(|_, cached| cached.list::<Ship>().keys());
+        let ships = ships.watches(kind::<Ship>(), |_, cached| cached.list::<Ship>().keys());
         ships.reconcile(reconcile::<BUGGY>);
     }
     fn fleet(register: fn(&mut Manager)) -> Simulation {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kbr_testing::Simulation;
 use kube::api::{DeleteParams, PostParams};
-use manager::{Context, Manager, terminal};
+use manager::{Context, Manager, kind, terminal};
 
 use crate::kinds::{Reconciled, Ship, done, log, map, name, pair, pair_in, raw, ships, voyage};
 
@@ -172,7 +172,9 @@ fn what_is_gone_cannot_be_read() {
     }
     fn register<const BUGGY: bool>(manager: &mut Manager) {
         let ships = manager.controller::<Ship>("ship");
-        let ships = ships.watches::<ConfigMap>(|_, cached| cached.list::<Ship>().keys());
+        let ships = ships.watches(kind::<ConfigMap>(), |_, cached| {
+            cached.list::<Ship>().keys()
+        });
         let ships = ships.finalizer("crew.example.com/log", cleanup);
         ships.reconcile(reconcile::<BUGGY>);
     }

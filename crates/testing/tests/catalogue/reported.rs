@@ -20,7 +20,7 @@ use kube::{
     api::{ApiResource, GroupVersionKind, PostParams},
 };
 use manager::{
-    Action, Context, Dynamic, DynamicKind, Manager, WatchedKind,
+    Action, Context, Dynamic, DynamicKind, Manager, kind,
     webhook::{Defaulter, Rejection, Request},
 };
 use serde_json::json;
@@ -59,7 +59,7 @@ fn the_template_of_a_job_is_changed() {
     }
     fn register<const BUGGY: bool>(manager: &mut Manager) {
         let ships = manager.controller::<Ship>("ship");
-        let ships = ships.owns_cached_with::<Job>(|jobs| jobs);
+        let ships = ships.owns(kind::<Job>());
         ships.reconcile(reconcile::<BUGGY>);
     }
     pair(register::<true>, register::<false>);
@@ -82,7 +82,7 @@ fn a_kind_that_is_installed_later_is_not_noticed() {
     }
     fn register<const BUGGY: bool>(manager: &mut Manager) {
         let memory = Arc::new(Mutex::new(None));
-        let ships = ships(manager).owns_cached_with::<Dynamic<Monitor>>(WatchedKind::optional);
+        let ships = ships(manager).owns(kind::<Dynamic<Monitor>>().optional());
         ships.reconcile(move |ship: Arc<Ship>, cx: Context<Ship>| {
             let memory = memory.clone();
             async move {
@@ -138,7 +138,7 @@ fn what_is_shared_belongs_to_the_first_one() {
     }
     fn register<const BUGGY: bool>(manager: &mut Manager) {
         let ships = manager.controller::<Ship>("ship");
-        let ships = ships.watches::<ConfigMap>(|map, cached| {
+        let ships = ships.watches(kind::<ConfigMap>(), |map, cached| {
             // The buggy one looks after it, and not after who owns it.
             let is_it = map.metadata.name.as_deref() == Some("shared");
             if is_it && !BUGGY || map.metadata.deletion_timestamp.is_some() {

@@ -9,7 +9,7 @@ use std::{
 };
 
 use k8s_openapi::api::core::v1::ConfigMap;
-use manager::{Action, Context};
+use manager::{Action, Context, kind};
 
 use crate::kinds::{Reconciled, Ship, done, log, map, name, pair, ships};
 
@@ -97,16 +97,12 @@ fn two_controllers_fight() {
     pair(
         |manager| {
             ships(manager).reconcile(one);
-            let helm = manager
-                .controller::<Ship>("helm")
-                .owns_cached::<ConfigMap>();
+            let helm = manager.controller::<Ship>("helm").owns(kind::<ConfigMap>());
             helm.reconcile(other::<true>);
         },
         |manager| {
             ships(manager).reconcile(one);
-            let helm = manager
-                .controller::<Ship>("helm")
-                .owns_cached::<ConfigMap>();
+            let helm = manager.controller::<Ship>("helm").owns(kind::<ConfigMap>());
             helm.reconcile(other::<false>);
         },
     );

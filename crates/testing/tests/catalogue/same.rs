@@ -3,7 +3,7 @@
 use std::{env, process::Command, sync::Arc};
 
 use k8s_openapi::api::core::v1::ConfigMap;
-use manager::{Context, Manager};
+use manager::{Context, Manager, metadata};
 
 use crate::kinds::{Reconciled, Ship, done, is_quick, log, map, name, ships, voyage};
 
@@ -26,7 +26,9 @@ fn register(manager: &mut Manager) {
     let fleet = ships(manager)
         .conditions(|status| (&mut status.conditions, &mut status.observed_generation));
     fleet.reconcile(reconcile);
-    let crews = manager.controller::<Ship>("crew").owns::<ConfigMap>();
+    let crews = manager
+        .controller::<Ship>("crew")
+        .owns(metadata::<ConfigMap>());
     crews
         .finalizer("crew.example.com/crew", async |_, _| done())
         .reconcile(crew);

@@ -7,7 +7,7 @@ use std::{
 
 use k8s_openapi::api::core::v1::ConfigMap;
 use kbr_testing::{FakeApi, Simulation, simulate};
-use manager::{Context, Controller, Manager};
+use manager::{Context, Controller, Manager, kind};
 
 use crate::kinds::{Reconciled, Ship, done, flag, log, map, name, pair, pair_in, ship, ships};
 
@@ -46,7 +46,7 @@ fn a_child_that_is_gone_is_not_noticed() {
         |manager| {
             manager
                 .controller::<Ship>("ship")
-                .reads::<ConfigMap>()
+                .reads(kind::<ConfigMap>())
                 .reconcile(reconcile);
         },
         |manager| ships(manager).reconcile(reconcile),
@@ -116,7 +116,9 @@ fn the_clean_up_does_not_see_what_was_written_without_an_answer() {
         done()
     }
     fn register<const BUGGY: bool>(manager: &mut Manager) {
-        let ships = manager.controller::<Ship>("ship").reads::<ConfigMap>();
+        let ships = manager
+            .controller::<Ship>("ship")
+            .reads(kind::<ConfigMap>());
         let ships = ships.finalizer("crew.example.com/ship", cleanup::<BUGGY>);
         ships.reconcile(reconcile);
     }
@@ -136,7 +138,9 @@ fn what_is_replaced_counts_as_lost() {
     }
     fn charted(manager: &mut Manager) -> Controller<'_, Ship> {
         let ships = manager.controller::<Ship>("ship");
-        ships.watches_with::<ConfigMap>(|_, cached| cached.list::<Ship>().keys(), |maps| maps)
+        ships.watches(kind::<ConfigMap>(), |_, cached| {
+            cached.list::<Ship>().keys()
+        })
     }
     fn scenario(register: fn(&mut Manager)) -> Simulation {
         simulate(register)

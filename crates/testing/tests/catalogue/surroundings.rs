@@ -5,7 +5,7 @@ use std::sync::Arc;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kbr_testing::{FakeApi, Simulation, simulate};
 use manager::{
-    Context, Manager,
+    Context, Manager, kind,
     webhook::{Rejection, Request, Validator, Warnings},
 };
 
@@ -39,7 +39,9 @@ fn what_it_refers_to_is_not_watched() {
         },
         |manager| {
             let ships = manager.controller::<Ship>("ship");
-            let ships = ships.watches::<ConfigMap>(|_, cached| cached.list::<Ship>().keys());
+            let ships = ships.watches(kind::<ConfigMap>(), |_, cached| {
+                cached.list::<Ship>().keys()
+            });
             ships.reconcile(reconcile);
         },
         ordered,
@@ -72,7 +74,7 @@ impl<const BUGGY: bool> Validator<Ship> for Ordered<BUGGY> {
 }
 
 fn obey<const BUGGY: bool>(manager: &mut Manager) {
-    manager.reads::<ConfigMap>();
+    manager.reads(kind::<ConfigMap>());
     manager.validator::<Ship>(Ordered::<BUGGY>);
     ships(manager)
         .finalizer(FINALIZER, async |_, _| done())

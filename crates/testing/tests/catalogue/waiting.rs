@@ -8,7 +8,7 @@ use k8s_openapi::api::{
     core::v1::{ConfigMap, Container},
 };
 use kbr_testing::{FakeApi, Oracle, Simulation};
-use manager::{Context, Manager};
+use manager::{Context, Manager, kind};
 use serde_json::json;
 
 use crate::kinds::{
@@ -39,7 +39,7 @@ fn a_deployment_that_becomes_available_is_not_noticed() {
         },
         |manager| {
             let ships = manager.controller::<Ship>("ship");
-            ships.owns_cached::<Deployment>().reconcile(reconcile);
+            ships.owns(kind::<Deployment>()).reconcile(reconcile);
         },
         with_kubelet,
     );
@@ -64,7 +64,7 @@ fn has_ended(job: &Job) -> bool {
 
 fn sailors(manager: &mut Manager) -> manager::Controller<'_, Ship> {
     let ships = manager.controller::<Ship>("ship");
-    ships.owns_cached_with::<Job>(|jobs| jobs)
+    ships.owns(kind::<Job>())
 }
 
 /// Deletes its Job, and then writes down that it has ended.

@@ -6,7 +6,7 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use kbr_testing::{FakeApi, Simulation, simulate};
 use kube::CustomResourceExt as _;
 use manager::{
-    Context, Manager,
+    Context, Manager, kind, metadata,
     webhook::{Defaulter, FieldError, FieldErrors, Rejection, Request, Validator, Warnings},
 };
 
@@ -173,7 +173,7 @@ impl Validator<Ship> for Ordered {
 #[test]
 fn a_webhook_reads_the_caches_of_the_operator() {
     fn register(manager: &mut Manager) {
-        manager.reads::<ConfigMap>();
+        manager.reads(kind::<ConfigMap>());
         manager.validator::<Ship>(Ordered);
         ships(manager).reconcile(write_log);
     }
@@ -207,7 +207,7 @@ fn a_defaulter_sets_a_field_that_the_definition_lacks() {
     fn register(manager: &mut Manager) {
         with_webhooks(manager);
         let fleet = manager.controller::<ConfigMap>("fleet");
-        fleet.owns::<Ship>().reconcile(build);
+        fleet.owns(metadata::<Ship>()).reconcile(build);
     }
     let scenario = |has_flag: bool| {
         let mut crd = serde_json::to_value(Ship::crd()).unwrap();

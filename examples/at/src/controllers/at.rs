@@ -13,7 +13,7 @@ use api::cnat::v1alpha1::{At, AtSpec, Phase};
 
 use k8s_openapi::{api::core::v1::Pod, jiff::Timestamp};
 use kube::{Api, ResourceExt};
-use manager::{Action, ConditionStatus, Context, Manager};
+use manager::{Action, ConditionStatus, Context, Manager, kind};
 
 use self::pod::Outcome;
 
@@ -31,7 +31,7 @@ pub fn register(manager: &mut Manager) {
     manager.cache::<Pod>().transform(|pod| pod.spec = None);
     manager
         .controller::<At>("at")
-        .owns_cached::<Pod>()
+        .owns(kind::<Pod>())
         .conditions(|status| (&mut status.conditions, &mut status.observed_generation))
         .finalizer(FINALIZER, cleanup)
         .reconcile(reconcile);

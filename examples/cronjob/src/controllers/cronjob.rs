@@ -6,7 +6,7 @@ use api::batch::v1::{ConcurrencyPolicy, CronJob};
 
 use k8s_openapi::{api::batch::v1::Job, apimachinery::pkg::apis::meta::v1::Time, jiff::Timestamp};
 use kube::ResourceExt;
-use manager::{Action, Context, Manager};
+use manager::{Action, Context, Manager, kind};
 
 use super::jobs::{self, End};
 use crate::schedule::Schedule;
@@ -20,7 +20,7 @@ use crate::schedule::Schedule;
 pub fn register(manager: &mut Manager) {
     manager
         .controller::<CronJob>("cronjob")
-        .owns_cached::<Job>()
+        .owns(kind::<Job>())
         .conditions(|status| (&mut status.conditions, &mut status.observed_generation))
         .reconcile(reconcile);
 }

@@ -6,7 +6,7 @@ use api::hopegi_com::v1::EcsBinding;
 
 use k8s_openapi::api::core::v1::Node;
 use kube::{ResourceExt, api::PartialObjectMeta};
-use manager::{Action, Context, Manager, Object, predicate};
+use manager::{Action, Context, Manager, Object, kind, predicate};
 
 /// The label, and its value.
 const LABEL: &str = "hopegi.com/ecsbinding";
@@ -22,12 +22,12 @@ type NodeMeta = PartialObjectMeta<Node>;
 pub fn register(manager: &mut Manager) {
     manager
         .controller::<EcsBinding>("ecsbinding")
-        .watches_with::<NodeMeta>(
+        .watches(
+            kind::<NodeMeta>().when(predicate::labels_changed),
             |node, cached| {
                 let bindings = cached.list::<EcsBinding>();
                 bindings.by(nodename, node.name_any()).keys()
             },
-            |kind| kind.when(predicate::labels_changed),
         )
         .reconcile(reconcile);
 }

@@ -6,7 +6,7 @@ use api::samplecontroller::v1alpha1::Foo;
 
 use k8s_openapi::api::apps::v1::Deployment;
 use kube::ResourceExt;
-use manager::{Action, Context, Manager};
+use manager::{Action, Context, Manager, kind};
 use serde_json::json;
 
 // The permissions of this controller. `make manifests` generates the operator's role from these comments.
@@ -18,7 +18,7 @@ use serde_json::json;
 pub fn register(manager: &mut Manager) {
     manager
         .controller::<Foo>("foo")
-        .owns_cached::<Deployment>()
+        .owns(kind::<Deployment>())
         .conditions(|status| (&mut status.conditions, &mut status.observed_generation))
         .reconcile(reconcile);
 }

@@ -11,7 +11,7 @@ use k8s_openapi::api::{
     apps::v1::Deployment,
     core::v1::{ConfigMap, Service},
 };
-use manager::{Action, Context, Manager, with};
+use manager::{Action, Context, Manager, kind, metadata, with};
 
 use crate::images::Images;
 
@@ -25,10 +25,10 @@ pub fn register(manager: &mut Manager, images: &Arc<Images>) {
     manager
         .controller::<Guestbook>("guestbook")
         // Whole, because each reconcile reads its status.
-        .owns_cached::<Deployment>()
+        .owns(kind::<Deployment>())
         // Metadata only: a cluster has many of them.
-        .owns::<ConfigMap>()
-        .owns::<Service>()
+        .owns(metadata::<ConfigMap>())
+        .owns(kind::<Service>())
         .conditions(|status| (&mut status.conditions, &mut status.observed_generation))
         .reconcile(with(images, reconcile));
 }

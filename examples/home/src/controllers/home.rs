@@ -10,7 +10,7 @@ use api::ajd::v2::Home;
 
 use k8s_openapi::{api::core::v1::ConfigMap, jiff::Timestamp};
 use kube::ResourceExt;
-use manager::{Action, Context, Manager};
+use manager::{Action, Context, Manager, metadata};
 use serde_json::json;
 
 /// The temperature in degrees Celsius at which no pipe freezes.
@@ -25,7 +25,7 @@ const FROST: &str = "7";
 pub fn register(manager: &mut Manager) {
     manager
         .controller::<Home>("home")
-        .owns::<ConfigMap>()
+        .owns(metadata::<ConfigMap>())
         .conditions(|status| (&mut status.conditions, &mut status.observed_generation))
         .reconcile(reconcile);
 }

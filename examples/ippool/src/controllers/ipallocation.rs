@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use api::tsi::v1alpha1::{IPAllocation, IPClaim};
 use kube::{Api, ResourceExt};
-use manager::{Action, Context, Key, Manager};
+use manager::{Action, Context, Key, Manager, kind};
 
 // The permissions of this controller. `make manifests` generates the operator's role from these comments.
 // +kbr:rbac:groups=tsi.tiduyun.com,resources=ipallocations,verbs=get;list;watch;delete
@@ -16,7 +16,7 @@ use manager::{Action, Context, Key, Manager};
 pub fn register(manager: &mut Manager) {
     manager
         .controller::<IPAllocation>("ipallocation")
-        .watches::<IPClaim>(|claim, cached| {
+        .watches(kind::<IPClaim>(), |claim, cached| {
             let uid = claim.uid().unwrap_or_default();
             cached.list::<IPAllocation>().by(holder, uid).keys()
         })

@@ -9,7 +9,7 @@ use std::{net::IpAddr, sync::Arc, time::Duration};
 
 use api::tsi::v1alpha1::{IPAllocation, IPClaim, IPPool};
 use kube::{Api, ResourceExt};
-use manager::{Action, Context, Key, Manager, Reader, predicate};
+use manager::{Action, Context, Key, Manager, Reader, kind, predicate};
 
 use crate::{
     addresses::cidrs,
@@ -29,8 +29,14 @@ const AGAIN: Duration = Duration::from_secs(300);
 pub fn register(manager: &mut Manager) {
     manager
         .controller::<IPClaim>("ipclaim")
-        .watches_with::<IPPool>(waiting, |kind| kind.when(predicate::generation_changed))
-        .watches_with::<IPAllocation>(affected, |kind| kind.when(predicate::generation_changed))
+        .watches(
+            kind::<IPPool>().when(predicate::generation_changed),
+            waiting,
+        )
+        .watches(
+            kind::<IPAllocation>().when(predicate::generation_changed),
+            affected,
+        )
         .conditions(|status| (&mut status.conditions, &mut status.observed_generation))
         // Claims that are served at once would all try the same address.
         .max_concurrent_reconciles(1)

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use anyhow::Context as _;
 use api::tsi::v1alpha1::{IPAllocation, IPPool};
 use kube::{Api, api::ListParams};
-use manager::{Action, Context, Key, Manager};
+use manager::{Action, Context, Key, Manager, kind};
 
 use crate::addresses::{Cidr, cidrs};
 
@@ -24,7 +24,9 @@ const NAMED: u32 = 5;
 pub fn register(manager: &mut Manager) {
     manager
         .controller::<IPPool>("ippool")
-        .watches::<IPAllocation>(|allocation, _| Ok(vec![Key::from(&allocation.spec.pool)]))
+        .watches(kind::<IPAllocation>(), |allocation, _| {
+            Ok(vec![Key::from(&allocation.spec.pool)])
+        })
         .conditions(|status| (&mut status.conditions, &mut status.observed_generation))
         .finalizer("tsi.tiduyun.com/ippool", cleanup)
         .reconcile(reconcile);

@@ -1,5 +1,6 @@
 //! Caches whose watch delivers nothing while controllers write.
 
+use crate::{kind, metadata};
 use std::sync::atomic::AtomicUsize;
 
 use k8s_openapi::api::core::v1::Service;
@@ -30,8 +31,8 @@ where
     let mut manager = server.empty_manager(Options::default());
     manager
         .controller::<ConfigMap>("map")
-        .owns_cached::<Secret>()
-        .owns::<Service>()
+        .owns(kind::<Secret>())
+        .owns(metadata::<Service>())
         .reconcile(move |map, cx| {
             // The first reconcile starts when the caches have synced.
             if count.load(Ordering::SeqCst) == 0 {
@@ -145,7 +146,7 @@ async fn a_write_is_read_by_every_controller_and_by_code_outside_of_them() {
     server.api.put(&named::<ConfigMap>("writer"));
     server.api.put(&named::<Service>("reader"));
     let mut manager = server.empty_manager(Options::default());
-    manager.reads::<Secret>();
+    manager.reads(kind::<Secret>());
     let (held, outside) = (server.held.clone(), manager.reader());
     manager
         .controller::<ConfigMap>("writer")
@@ -168,7 +169,7 @@ async fn a_write_is_read_by_every_controller_and_by_code_outside_of_them() {
     let counted = read.clone();
     manager
         .controller::<Service>("reader")
-        .reads::<Secret>()
+        .reads(kind::<Secret>())
         .reconcile(move |_, cx: Cx<Service>| {
             let found = cx.get::<Secret>("child").map(|found| found.is_some());
             counted.fetch_add(usize::from(matches!(found, Ok(true))), Ordering::SeqCst);

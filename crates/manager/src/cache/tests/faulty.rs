@@ -1,5 +1,6 @@
 //! A fake API server whose watches deliver nothing, in any way, while lists work.
 
+use crate::metadata;
 use std::collections::VecDeque;
 
 use kube::api::ObjectMeta;
@@ -130,7 +131,7 @@ impl Faulty {
         let seeing = seen.clone();
         manager
             .controller::<ConfigMap>("map")
-            .owns::<ConfigMap>()
+            .owns(metadata::<ConfigMap>())
             .reconcile(move |map: Arc<ConfigMap>, _| {
                 let name = map.metadata.name.clone().unwrap_or_default();
                 seeing.lock().unwrap().push(name);

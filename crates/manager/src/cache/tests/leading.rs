@@ -1,5 +1,6 @@
 //! The caches of a standby that becomes the leader.
 
+use crate::{kind, metadata};
 use k8s_openapi::{
     api::coordination::v1::{Lease, LeaseSpec},
     apimachinery::pkg::apis::meta::v1::MicroTime,
@@ -56,7 +57,7 @@ async fn standby(server: &Server) -> mpsc::UnboundedReceiver<String> {
     let (sender, texts) = mpsc::unbounded_channel();
     manager
         .controller::<ConfigMap>("map")
-        .owns::<Secret>()
+        .owns(metadata::<Secret>())
         .reconcile(move |map: Arc<ConfigMap>, _| {
             let text = map.data.as_ref().and_then(|data| data.get("text"));
             let sent = sender.send(text.cloned().unwrap_or_default());
@@ -141,10 +142,10 @@ async fn reads_everywhere(server: &Server) -> (Reader, JoinHandle<anyhow::Result
         leader_elect: true,
         ..Options::default()
     });
-    manager.reads::<Secret>();
+    manager.reads(kind::<Secret>());
     manager
         .controller::<ConfigMap>("map")
-        .reads::<Secret>()
+        .reads(kind::<Secret>())
         .reconcile(async |_, _| Ok(Action::await_change()));
     let reader = manager.reader();
     let running = run(manager);

@@ -1,13 +1,11 @@
 //! Optional kinds, on an API server that begins and ends to serve them.
 
+use crate::kind;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::api::ObjectMeta;
 
 use super::{ConfigMap as Map, *};
-use crate::{
-    controller::{context::Context as Cx, watched::WatchedKind},
-    key::Key,
-};
+use crate::{controller::context::Context as Cx, key::Key};
 
 fn meta(name: &str) -> ObjectMeta {
     ObjectMeta {
@@ -48,7 +46,7 @@ fn manager(server: &Server) -> (Manager, Arc<Mutex<Vec<String>>>) {
     let seeing = seen.clone();
     manager
         .controller::<Map>("map")
-        .owns_cached_with::<Secret>(WatchedKind::optional)
+        .owns(kind::<Secret>().optional())
         .reconcile(move |_, cx: Cx<Map>| {
             let seen = seeing.clone();
             async move {
@@ -125,7 +123,7 @@ async fn a_kind_that_one_controller_requires_is_not_optional() {
     let (mut manager, _) = manager(&server);
     manager
         .controller::<Map>("other")
-        .reads::<Secret>()
+        .reads(kind::<Secret>())
         .reconcile(async |_, _| Ok(Action::await_change()));
     let error = run(manager).await.unwrap().unwrap_err().to_string();
     assert!(error.contains("Secret: cannot list"), "{error}");

@@ -1,6 +1,7 @@
 //! A fake API server whose watches fail.
 
 use super::*;
+use crate::metadata;
 
 /// An API server that can remove a kind and interrupt watches.
 #[derive(Clone)]
@@ -68,7 +69,7 @@ impl Server {
         let mut manager = self.empty_manager(options);
         manager
             .controller::<ConfigMap>("map")
-            .owns::<Secret>()
+            .owns(metadata::<Secret>())
             .reconcile(async |_, _| Ok(Action::await_change()));
         manager
     }

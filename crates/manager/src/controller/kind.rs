@@ -1,29 +1,55 @@
-//! What a controller says of another kind: which updates of it matter, and whether it may be missing.
+//! What a controller says of another kind: what of its objects is cached, which updates matter, and whether it may be missing.
 
-use std::fmt;
+use std::{fmt, marker::PhantomData};
 
-use crate::controller::predicate::Filter;
+use kube::api::PartialObjectMeta;
 
-/// A kind that a controller owns or watches, in the function for [`Controller::owns_with`](crate::Controller::owns_with) and the like.
-#[must_use = "return it from the function that configures the kind"]
-pub struct WatchedKind<C> {
-    pub(crate) filter: Filter<C>,
-    pub(crate) is_optional: bool,
+use crate::{cache::object::Cached, controller::predicate::Filter};
+
+/// The objects of `C`, which are cached whole.
+///
+/// ```
+/// # use k8s_openapi::api::{apps::v1::Deployment, core::v1::ConfigMap};
+/// use manager::{Action, Manager, kind, metadata, predicate};
+///
+/// fn register(manager: &mut Manager) {
+///     manager
+///         .controller::<Deployment>("deployment")
+///         .owns(kind::<ConfigMap>().when(predicate::labels_changed).optional())
+///         .reconcile(async |_, _| Ok(Action::await_change()));
+/// }
+/// ```
+pub fn kind<C: Cached>() -> Kind<C> {
+    Kind::new()
 }
 
-impl<C> fmt::Debug for WatchedKind<C> {
+/// The objects of `C`, of which only the metadata is cached. Use it for large objects whose content no reconcile reads.
+pub fn metadata<C: Cached>() -> Kind<C, PartialObjectMeta<C>> {
+    Kind::new()
+}
+
+/// A kind that a controller owns, watches or reads: [`kind`] or [`metadata`]. `M` is what is cached of the objects of `C`.
+#[must_use = "pass it to `owns`, `watches` or `reads`"]
+pub struct Kind<C, M = C> {
+    pub(crate) filter: Filter<M>,
+    pub(crate) is_optional: bool,
+    of: PhantomData<fn() -> C>,
+}
+
+impl<C, M> fmt::Debug for Kind<C, M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("WatchedKind")
+        f.debug_struct("Kind")
             .field("is_optional", &self.is_optional)
             .finish_non_exhaustive()
     }
 }
 
-impl<C> WatchedKind<C> {
-    pub(crate) fn new() -> Self {
+impl<C, M> Kind<C, M> {
+    fn new() -> Self {
         Self {
             filter: Filter::default(),
             is_optional: false,
+            of: PhantomData,
         }
     }
 
@@ -34,7 +60,7 @@ impl<C> WatchedKind<C> {
     /// reconcile.
     pub fn when<P>(mut self, predicate: P) -> Self
     where
-        P: Fn(&C, &C) -> bool + Send + Sync + 'static,
+        P: Fn(&M, &M) -> bool + Send + Sync + 'static,
     {
         self.filter.add(predicate);
         self
@@ -56,12 +82,12 @@ impl<C> WatchedKind<C> {
     ///
     /// ```
     /// # use k8s_openapi::api::apps::v1::{DaemonSet as ServiceMonitor, Deployment};
-    /// # use manager::{Action, Manager};
+    /// # use manager::{Action, Manager, kind};
     /// # fn monitor() -> ServiceMonitor { ServiceMonitor::default() }
     /// # fn register(manager: &mut Manager) {
     /// manager
     ///     .controller::<Deployment>("deployment")
-    ///     .owns_with::<ServiceMonitor>(|kind| kind.optional())
+    ///     .owns(kind::<ServiceMonitor>().optional())
     ///     .reconcile(async |_, cx| {
     ///         if cx.is_installed::<ServiceMonitor>()? {
     ///             cx.apply(&monitor()).await?;
