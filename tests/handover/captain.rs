@@ -11,7 +11,7 @@ use k8s_openapi::{
     apimachinery::pkg::apis::meta::v1::LabelSelector,
 };
 use kube::{ResourceExt, api::ObjectMeta};
-use manager::{Action, Context, Manager, kind, metadata};
+use manager::{Action, Context, Manager, kind, metadata, Cleanup};
 
 // +kbr:rbac:groups=crew.example.com,resources=captains,verbs=get;list;watch;update;patch
 // +kbr:rbac:groups=crew.example.com,resources=captains/status,verbs=patch
@@ -40,8 +40,8 @@ async fn reconcile(captain: Arc<Captain>, cx: Context<Captain>) -> anyhow::Resul
     Ok(Action::await_change())
 }
 
-async fn cleanup(_: Arc<Captain>, _: Context<Captain>) -> anyhow::Result<Action> {
-    Ok(Action::await_change())
+async fn cleanup(_: Arc<Captain>, _: Context<Captain>) -> anyhow::Result<Cleanup> {
+    Ok(Cleanup::Done)
 }
 
 fn named(captain: &Captain) -> ObjectMeta {

@@ -18,7 +18,7 @@ use std::{sync::Arc, time::Duration};
 use api::crew::v1::Captain;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube::{ResourceExt, api::PartialObjectMeta, core::ObjectMeta};
-use manager::{Action, Context, Manager, metadata};
+use manager::{Action, Context, Manager, metadata, Cleanup};
 
 // +kbr:rbac:groups=crew.example.com,resources=captains,verbs=get;list;watch;patch;update
 // +kbr:rbac:groups=crew.example.com,resources=captains/status,verbs=patch
@@ -56,9 +56,9 @@ async fn reconcile(captain: Arc<Captain>, cx: Context<Captain>) -> anyhow::Resul
     Ok(Action::requeue(Duration::from_secs(1)))
 }
 
-async fn cleanup(_: Arc<Captain>, cx: Context<Captain>) -> anyhow::Result<Action> {
+async fn cleanup(_: Arc<Captain>, cx: Context<Captain>) -> anyhow::Result<Cleanup> {
     cx.delete(&Secret { metadata: named(&cx), ..Secret::default() }).await?;
-    Ok(Action::await_change())
+    Ok(Cleanup::Done)
 }
 
 fn named(cx: &Context<Captain>) -> ObjectMeta {

@@ -13,7 +13,7 @@ use k8s_openapi::{
     apimachinery::pkg::apis::meta::v1::{Condition, LabelSelector},
 };
 use kube::{CustomResource, CustomResourceExt, ResourceExt, api::ObjectMeta};
-use manager::{Action, Context, Manager, Options, kind};
+use manager::{Action, Cleanup, Context, Manager, Options, kind};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -98,10 +98,10 @@ async fn reconcile(captain: Arc<Captain>, cx: Context<Captain>) -> anyhow::Resul
     Ok(Action::await_change())
 }
 
-async fn cleanup(captain: Arc<Captain>, cx: Context<Captain>) -> anyhow::Result<Action> {
+async fn cleanup(captain: Arc<Captain>, cx: Context<Captain>) -> anyhow::Result<Cleanup> {
     tracing::info!(name = captain.name_any(), "cleaned up");
     cx.event("CleanedUp", "said goodbye");
-    Ok(Action::await_change())
+    Ok(Cleanup::Done)
 }
 
 /// The Deployment of a captain.

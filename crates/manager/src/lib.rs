@@ -99,6 +99,7 @@ mod controller;
 mod dynamic;
 mod error;
 mod events;
+mod from_json;
 #[doc(hidden)]
 pub mod harness;
 mod json_path;
@@ -124,9 +125,12 @@ mod timer;
 pub mod webhook;
 mod writes;
 
-pub use hyper::http;
-pub use prometheus_client;
-pub use tracing_subscriber;
+/// Crates of others whose types are a part of this API, in the versions that it uses.
+pub mod ext {
+    pub use hyper::http;
+    pub use prometheus_client;
+    pub use tracing_subscriber;
+}
 
 pub use self::{
     cache::{
@@ -135,7 +139,7 @@ pub use self::{
         reader::{List, Reader},
     },
     controller::{
-        action::Action,
+        action::{Action, Cleanup},
         context::Context,
         events::EventAbout,
         kind::{Kind, kind, metadata},
@@ -145,6 +149,7 @@ pub use self::{
         trigger::Trigger,
     },
     dynamic::{Dynamic, DynamicKind},
+    from_json::from_json,
     key::Key,
     layer::init_tracing,
     logs::{LogFormat, exit},

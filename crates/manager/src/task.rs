@@ -3,16 +3,18 @@
 use std::fmt;
 
 use futures_util::future::BoxFuture;
+use k8s_openapi::jiff::Timestamp;
 use kube::Client;
 use tokio_util::sync::CancellationToken;
 
-use crate::cache::reader::Reader;
+use crate::{cache::reader::Reader, timer::Timer};
 
 /// The argument of a task.
 #[derive(Clone)]
 pub struct Running {
     pub(crate) client: Client,
     pub(crate) reader: Reader,
+    pub(crate) timer: Timer,
     pub(crate) stop: CancellationToken,
     /// Whether only the leader runs the task.
     pub(crate) leads: bool,
@@ -61,6 +63,12 @@ impl Running {
         };
         self.stop.run_until_cancelled(ready).await;
         self.reader.clone()
+    }
+
+    /// The current time; in a simulation, that of the history, as [`Context::now`](crate::Context::now) has it.
+    #[must_use]
+    pub fn now(&self) -> Timestamp {
+        self.timer.timestamp()
     }
 
     /// Waits until the manager shuts down. A task then has until `--shutdown-timeout` to end.

@@ -95,15 +95,17 @@ pub fn finalizers<'a>(
     let call = ".finalizer(";
     let (ends, calls) = (ends(code), places(code, call));
     let controllers = registrations(kinds, &[".controller"], source).into_iter();
-    controllers.filter_map(move |controller| {
+    controllers.flat_map(move |controller| {
         let inside = code.len() - controller.rest.len();
         let end = ends.get(&(inside - 1)).copied().unwrap_or(code.len());
-        let at = first(&calls, inside..end)?;
-        Some(Finalizer {
-            line: source.lines.number(at),
+        let finalizer = |at: &usize| Finalizer {
+            line: source.lines.number(*at),
             kind: controller.kind,
             arguments: &code[at + call.len()..],
-        })
+        };
+        let from = calls.partition_point(|at| *at < inside);
+        let of_it = calls[from..].iter().take_while(|at| **at < end);
+        of_it.map(finalizer).collect::<Vec<_>>()
     })
 }
 

@@ -178,14 +178,14 @@ impl<K: Object> Context<K> {
     /// ```
     /// # use k8s_openapi::api::core::v1::{ConfigMap, Secret};
     /// # async fn reconcile(cx: manager::Context<ConfigMap>) -> anyhow::Result<()> {
-    /// let password = cx.live::<Secret>("password").await?;
+    /// let password = cx.get_live::<Secret>("password").await?;
     /// # Ok(())
     /// # }
     /// ```
     ///
     /// # Errors
     /// When the request fails, or the object cannot be read as a `C`.
-    pub async fn live<C: Cached>(&self, key: impl Into<Key>) -> anyhow::Result<Option<Arc<C>>> {
+    pub async fn get_live<C: Cached>(&self, key: impl Into<Key>) -> anyhow::Result<Option<Arc<C>>> {
         let key = self.full_key::<C>(&key.into());
         let read = api::<C>(self.client(), &key).get(key.name()).await;
         let found = found(read, key.name());

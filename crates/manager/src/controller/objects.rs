@@ -62,12 +62,12 @@ impl<K: Object> Context<K> {
     /// # Ok(())
     /// # }
     ///
-    /// async fn cleanup(deployment: Arc<Deployment>, cx: manager::Context<Deployment>) -> anyhow::Result<Action> {
+    /// async fn cleanup(deployment: Arc<Deployment>, cx: manager::Context<Deployment>) -> anyhow::Result<Cleanup> {
     ///     let name = role(&deployment).metadata.name.unwrap_or_default();
-    ///     if let Some(role) = cx.live::<ClusterRole>(&*name).await? {
+    ///     if let Some(role) = cx.get_live::<ClusterRole>(&*name).await? {
     ///         cx.delete(&*role).await?;
     ///     }
-    ///     Ok(Action::await_change())
+    ///     Ok(Cleanup::Done)
     /// }
     /// ```
     ///

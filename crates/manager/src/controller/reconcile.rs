@@ -39,8 +39,8 @@ pub(crate) type Function<K> =
 pub(crate) struct Reconciler<K> {
     pub(crate) core: Arc<Core<K>>,
     pub(crate) reconcile: Function<K>,
-    /// The name of the finalizer, and the clean-up to run before it is removed.
-    pub(crate) finalizer: Option<(String, Function<K>)>,
+    /// The names of the finalizers, each with the clean-up to run before it is removed.
+    pub(crate) finalizers: Vec<(String, Function<K>)>,
     pub(crate) errors: Errors,
 }
 
@@ -65,40 +65,54 @@ impl<K: Object> Reconciler<K> {
     }
 
     /// Does the next step for the state of the object.
-    async fn step(&self, key: &Key, object: Arc<K>) -> Result<Done, Failure> {
-        let (core, reconcile) = (&self.core, &self.reconcile);
-        let deleting = object.meta().deletion_timestamp.is_some();
-        match &self.finalizer {
-            None if deleting => Ok(Done::Nothing),
-            None => run(core, key, object, reconcile).await.map(Done::Asked),
-            Some((name, cleanup)) if deleting => {
-                if !finalizer::has(&*object, name) {
-                    return Ok(Done::Nothing);
-                }
-                let action = run(core, key, object.clone(), cleanup).await?;
-                if action == Action::await_change() {
-                    // The clean-up may have written the status since, or another object may have the name by now.
-                    let current = core.current(key);
-                    let current = current.filter(|now| now.meta().uid == object.meta().uid);
-                    let object = current.unwrap_or(object);
-                    let removed = finalizer::remove(core, key, object.clone(), name).await;
-                    reported(core, key, object, removed).await?;
-                }
-                Ok(Done::Asked(action))
-            }
-            Some((name, _)) => {
-                let mut object = object;
-                if !finalizer::has(&*object, name) {
-                    let added = finalizer::add(core, key, object.clone(), name).await;
-                    match reported(core, key, object, added).await? {
-                        Some(added) => object = added,
-                        None => return Ok(Done::Nothing),
-                    }
-                }
-                run(core, key, object, reconcile).await.map(Done::Asked)
+    async fn step(&self, key: &Key, mut object: Arc<K>) -> Result<Done, Failure> {
+        let core = &self.core;
+        if object.meta().deletion_timestamp.is_some() {
+            return self.clean_up(key, object).await;
+        }
+        if !self
+            .finalizers
+            .iter()
+            .all(|it| finalizer::has(&*object, &it.0))
+        {
+            let names: Vec<_> = self.finalizers.iter().map(|it| &*it.0).collect();
+            let added = finalizer::add(core, key, object.clone(), &names).await;
+            match reported(core, key, object, added).await? {
+                Some(added) => object = added,
+                None => return Ok(Done::Nothing),
             }
         }
+        let action = run(core, key, object, &self.reconcile).await?;
+        Ok(Done::Asked(action))
     }
+
+    /// Runs the clean-ups whose finalizers the object has, and removes each when it is done.
+    async fn clean_up(&self, key: &Key, mut object: Arc<K>) -> Result<Done, Failure> {
+        let (core, mut done) = (&self.core, Done::Nothing);
+        for (name, cleanup) in &self.finalizers {
+            if !finalizer::has(&*object, name) {
+                continue;
+            }
+            let action = run(core, key, object.clone(), cleanup).await?;
+            done = Done::Asked(action);
+            if action != Action::await_change() {
+                break;
+            }
+            // The clean-up may have written the status since, or another object may have the name by now.
+            object = current(core, key, object);
+            let removed = finalizer::remove(core, key, object.clone(), name).await;
+            reported(core, key, object.clone(), removed).await?;
+            object = current(core, key, object);
+        }
+        Ok(done)
+    }
+}
+
+/// The object as it is known by now, if it is still the same one.
+fn current<K: Object>(core: &Core<K>, key: &Key, object: Arc<K>) -> Arc<K> {
+    let current = core.current(key);
+    let current = current.filter(|now| now.meta().uid == object.meta().uid);
+    current.unwrap_or(object)
 }
 
 /// Runs a user function, and writes the status that it wants.

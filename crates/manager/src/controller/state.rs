@@ -37,9 +37,9 @@ use crate::controller::context::Context;
 ///     map: Arc<ConfigMap>,
 ///     cx: Context<ConfigMap>,
 ///     harbor: Arc<Harbor>,
-/// ) -> anyhow::Result<Action> {
+/// ) -> anyhow::Result<Cleanup> {
 ///     harbor.leave(cx.name()).await?;
-///     Ok(Action::await_change())
+///     Ok(Cleanup::Done)
 /// }
 /// ```
 pub fn with<S, K, F, R>(

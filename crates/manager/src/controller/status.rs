@@ -17,6 +17,11 @@ impl<K: Object> Context<K> {
         self.condition(READY, true, reason, message);
     }
 
+    /// Sets the condition `Ready` to `False`; otherwise like [`ready`](Self::ready). An error does this by itself.
+    pub fn not_ready(&self, reason: &str, message: impl AsRef<str>) {
+        self.condition(READY, false, reason, message);
+    }
+
     /// Sets a condition, and `observedGeneration`, in the status that is written when this reconcile ends.
     ///
     /// `reason` is one word in camel case. The controller must be registered with `.conditions(…)`; otherwise the

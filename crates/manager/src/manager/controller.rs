@@ -12,7 +12,7 @@ use crate::{
         reader::Reader,
     },
     controller::{
-        action::Action,
+        action::{Action, Cleanup},
         context::Context,
         kind::Kind,
         predicate::Filter,
@@ -71,7 +71,7 @@ impl<'a, K: Object> Controller<'a, K> {
             hooks: Vec::new(),
             conditions: None,
             automatic_ready: true,
-            finalizer: None,
+            finalizers: Vec::new(),
             concurrency: manager.options.max_concurrent_reconciles,
             timeout: manager.options.reconcile_timeout,
             resync: None,
@@ -266,24 +266,30 @@ impl<'a, K: Object> Controller<'a, K> {
     /// Runs `cleanup` before an object is deleted.
     ///
     /// The finalizer `name`, by convention `<full group>/<controller>`, is added before the first reconcile. It is
-    /// removed when the clean-up returns [`Action::await_change`], and stays if the clean-up fails or returns
-    /// [`Action::requeue`]. The clean-up sets status and conditions as a reconcile does; the `Ready` of a failure stays
+    /// removed when the clean-up returns [`Cleanup::Done`], and stays if the clean-up fails or returns
+    /// [`Cleanup::Again`]. The clean-up sets status and conditions as a reconcile does; the `Ready` of a failure stays
     /// until it is done.
+    ///
+    /// If there are several, their clean-ups run in the order of their registration, each when the one before is done.
     ///
     /// Needs the verbs `get`, `patch` and `update` on `K`.
     pub fn finalizer<F, R>(mut self, name: &str, cleanup: F) -> Self
     where
         F: Fn(Arc<K>, Context<K>) -> R + Send + Sync + 'static,
-        R: Future<Output = anyhow::Result<Action>> + Send + 'static,
+        R: Future<Output = anyhow::Result<Cleanup>> + Send + 'static,
     {
-        let new = (name.to_owned(), function(cleanup));
-        if let Some((first, _)) = self.parts.finalizer.replace(new) {
+        if self.parts.finalizers.iter().any(|(known, _)| known == name) {
             let controller = &self.parts.name;
             self.parts.manager.mistakes.push(format!(
-                "controller `{controller}` has two finalizers, `{first}` and `{name}`\n\
-                 help: do both clean-ups in one, or register another controller of the kind"
+                "controller `{controller}` has the finalizer `{name}` twice\n\
+                 help: do both clean-ups in one, or give the second one a name of its own"
             ));
         }
+        let cleanup = function(move |object, cx| {
+            let ended = cleanup(object, cx);
+            async { ended.await.map(Action::from) }
+        });
+        self.parts.finalizers.push((name.to_owned(), cleanup));
         self
     }
 
@@ -347,7 +353,7 @@ impl<'a, K: Object> Controller<'a, K> {
         manager.controllers.push(Arc::new(Reconciler {
             core: Arc::new(core),
             reconcile: function(reconcile),
-            finalizer: parts.finalizer,
+            finalizers: parts.finalizers,
             errors: Errors::default(),
         }));
     }

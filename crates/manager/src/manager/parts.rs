@@ -37,7 +37,7 @@ pub(super) struct Parts<'a, K> {
     pub(super) hooks: Vec<Box<dyn FnOnce()>>,
     pub(super) conditions: Option<Accessor<K>>,
     pub(super) automatic_ready: bool,
-    pub(super) finalizer: Option<(String, Function<K>)>,
+    pub(super) finalizers: Vec<(String, Function<K>)>,
     pub(super) concurrency: usize,
     pub(super) timeout: Duration,
     pub(super) resync: Option<Duration>,

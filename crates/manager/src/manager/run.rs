@@ -118,6 +118,7 @@ impl Manager {
             always.spawn(task.run(Running {
                 client,
                 reader: self.reader.clone(),
+                timer: self.timer.clone(),
                 stop: stop.clone(),
                 leads: false,
             }));
@@ -299,6 +300,7 @@ impl Manager {
             tasks.spawn(task.run(Running {
                 client: self.clients.leading.clone(),
                 reader: self.reader.clone(),
+                timer: self.timer.clone(),
                 stop: stop.clone(),
                 leads: true,
             }));

@@ -24,7 +24,7 @@ impl Manager {
             path,
             Task::Default,
             kind,
-            admission::defaulting(defaulter, self.reader()),
+            admission::defaulting(defaulter, (self.reader(), self.timer.clone())),
         );
     }
 
@@ -44,7 +44,7 @@ impl Manager {
             path,
             Task::Validate,
             kind,
-            admission::validating(validator, self.reader()),
+            admission::validating(validator, (self.reader(), self.timer.clone())),
         );
     }
 

@@ -329,11 +329,7 @@ mod tests {
         count(&controller, &Err(Failure::Panic(String::new())), second);
         let error = crate::terminal(anyhow::anyhow!("no such harbor"));
         count(&controller, &Err(error.into()), second);
-        count(
-            &controller,
-            &Ok(Done::Asked(Action::requeue(Duration::ZERO))),
-            second,
-        );
+        count(&controller, &Ok(Done::Asked(Action::again())), second);
         let wait = crate::waiting("NoWind", "no wind");
         count(&controller, &Err(wait.into()), second);
         let _active = controller.started();

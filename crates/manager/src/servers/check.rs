@@ -1,18 +1,13 @@
 //! The checks of the operator's author. A check that hangs fails in time, and hangs no probe.
 
 use std::{
-    io,
     sync::{Arc, Mutex, PoisonError},
-    thread,
     time::Duration,
 };
 
 use tokio::{runtime::Handle, sync::watch, time::timeout};
 
-use crate::{
-    error::chain,
-    panics::{caught, unwound},
-};
+use crate::{error::chain, panics::unwound};
 
 /// How long a check may take: less than the second that the kubelet waits by default.
 const LIMIT: Duration = Duration::from_millis(800);
@@ -22,7 +17,7 @@ type Outcome = Result<(), String>;
 /// Where a run of a check puts its outcome. It is dropped without one if the run is cancelled.
 type Run = watch::Sender<Option<Outcome>>;
 
-type Start = dyn Fn(Run, &Handle) -> io::Result<()> + Send + Sync;
+type Start = dyn Fn(Run, &Handle) + Send + Sync;
 
 /// A check that may take a while.
 pub(crate) struct Check {
@@ -34,43 +29,24 @@ pub(crate) struct Check {
 }
 
 impl Check {
-    /// A check that may block its thread.
-    pub(crate) fn blocking(check: impl Fn() -> Outcome + Send + Sync + 'static) -> Self {
-        let check = Arc::new(check);
-        Self::new(move |run, _| {
-            let check = check.clone();
-            // Not a thread of the runtime's pool: at the end, the runtime waits for those.
-            let thread = thread::Builder::new().name("check".to_owned());
-            let started = thread.spawn(move || {
-                // A check's state is used only by that check.
-                let outcome = caught(|| check());
-                run.send_replace(Some(outcome.unwrap_or_else(|panic| panicked(&panic))));
-            });
-            started.map(drop)
-        })
-    }
-
     /// A check that runs as a task of the main runtime, to which the author's connections belong.
-    pub(crate) fn task<R>(check: impl Fn() -> R + Send + Sync + 'static) -> Self
+    pub(crate) fn new<R>(check: impl Fn() -> R + Send + Sync + 'static) -> Self
     where
         R: Future<Output = anyhow::Result<()>> + Send + 'static,
     {
         let check = Arc::new(check);
-        Self::new(move |run, main| {
+        let start = move |run: Run, main: &Handle| {
             let check = check.clone();
             main.spawn(async move {
                 // The text of its error is code of the author, too.
                 let outcome =
                     unwound(async { check().await.map_err(|error| chain(error.as_ref())) });
                 if let Ok(outcome) = timeout(LIMIT, outcome).await {
-                    run.send_replace(Some(outcome.unwrap_or_else(|panic| panicked(&panic))));
+                    let panicked = |panic| Err(format!("the check panicked: {panic}"));
+                    run.send_replace(Some(outcome.unwrap_or_else(panicked)));
                 }
             });
-            Ok(())
-        })
-    }
-
-    fn new(start: impl Fn(Run, &Handle) -> io::Result<()> + Send + Sync + 'static) -> Self {
+        };
         Self {
             start: Box::new(start),
             run: Mutex::new(watch::channel(None).1),
@@ -78,7 +54,7 @@ impl Check {
         }
     }
 
-    /// Runs the check, on the `main` runtime if it is a task, and waits at most [`LIMIT`].
+    /// Runs the check on the `main` runtime, and waits at most [`LIMIT`].
     ///
     /// The log has the cause of a failure. The response to a probe has not: everyone can read it, and an error may
     /// contain a URL with a password.
@@ -98,22 +74,19 @@ impl Check {
 
     /// The outcome of the run in progress, or of a new one; `None` if it is cancelled.
     async fn outcome(&self, main: &Handle) -> Option<Outcome> {
-        let run = self.join(main);
-        match run {
-            Ok(mut run) => run.wait_for(Option::is_some).await.ok()?.clone(),
-            Err(error) => Some(Err(format!("cannot start a thread: {error}"))),
-        }
+        let mut run = self.join(main);
+        run.wait_for(Option::is_some).await.ok()?.clone()
     }
 
-    fn join(&self, main: &Handle) -> io::Result<watch::Receiver<Option<Outcome>>> {
+    fn join(&self, main: &Handle) -> watch::Receiver<Option<Outcome>> {
         let mut run = self.run.lock().unwrap_or_else(PoisonError::into_inner);
         let is_cancelled = run.has_changed().is_err();
         if is_cancelled || run.borrow().is_some() {
             let (sender, receiver) = watch::channel(None);
-            (self.start)(sender, main)?;
+            (self.start)(sender, main);
             *run = receiver;
         }
-        Ok(run.clone())
+        run.clone()
     }
 
     /// Logs a cause when it changes, not for each probe.
@@ -130,25 +103,15 @@ impl Check {
     }
 }
 
-fn panicked(message: &str) -> Outcome {
-    Err(format!("the check panicked: {message}"))
-}
-
 #[cfg(test)]
 mod tests {
     use std::{
         fmt,
-        sync::{
-            atomic::{AtomicUsize, Ordering},
-            mpsc,
-        },
+        sync::atomic::{AtomicUsize, Ordering},
     };
 
     use futures_util::future::join_all;
-    use tokio::{
-        runtime::Builder,
-        time::{advance, sleep},
-    };
+    use tokio::time::{advance, sleep};
 
     use super::*;
 
@@ -170,7 +133,7 @@ mod tests {
         check.run("engine", &Handle::current()).await
     }
 
-    /// The cause of the failure of a check that hangs no more. On a busy machine, its thread may start late.
+    /// The cause of the failure of a check that hangs no more. On a busy machine, it may start late.
     async fn cause(check: &Check, main: &Handle) -> Option<String> {
         for _ in 0..75 {
             let outcome = check.run("engine", main).await;
@@ -191,61 +154,19 @@ mod tests {
                 assert_eq!(cause(&check, &Handle::current()).await.as_deref(), wanted);
             }
         };
-        check(Check::blocking(|| Err("away".to_owned())), Some("away")).await;
-        let task = Check::task(async || Err(anyhow::anyhow!("down").context("no answer")));
+        let task = Check::new(async || Err(anyhow::anyhow!("down").context("no answer")));
         check(task, Some("no answer: down")).await;
         let reason = Some("the check panicked: no steam");
-        check(Check::blocking(|| panic!("no steam")), reason).await;
-        check(Check::task(async || Err(Mute.into())), reason).await;
-        check(Check::task(async || panic!("no steam")), reason).await;
-        check(Check::blocking(|| Ok(())), None).await;
-        check(Check::task(async || Ok(())), None).await;
-    }
-
-    #[tokio::test]
-    async fn a_hanging_thread_fails_in_time_and_is_not_started_again_until_it_ends() {
-        let (go_on, waits) = mpsc::channel::<()>();
-        let (waits, count) = (Mutex::new(waits), Arc::new(AtomicUsize::new(0)));
-        let counted = count.clone();
-        let check = Check::blocking(move || {
-            counted.fetch_add(1, Ordering::SeqCst);
-            let waits = waits.lock().unwrap_or_else(PoisonError::into_inner);
-            waits.recv().map_err(|error| error.to_string())
-        });
-        assert_eq!(run(&check).await, Err(LATE.to_owned()));
-        assert_eq!(run(&check).await, Err(LATE.to_owned()));
-        assert!(count.load(Ordering::SeqCst) <= 1);
-        go_on.send(()).unwrap();
-        // Fails the second call, because the channel is closed then.
-        drop(go_on);
-        while cause(&check, &Handle::current()).await.is_none() {}
-        assert_eq!(count.load(Ordering::SeqCst), 2);
-    }
-
-    #[tokio::test]
-    async fn a_blocking_check_needs_no_thread_of_the_main_runtime() {
-        let main = Builder::new_multi_thread()
-            .worker_threads(1)
-            .build()
-            .unwrap();
-        let (go_on, blocked) = mpsc::channel::<()>();
-        let (blocks, is_blocked) = mpsc::channel();
-        main.spawn(async move {
-            blocks.send(()).unwrap();
-            blocked.recv()
-        });
-        is_blocked.recv().unwrap();
-        let check = Check::blocking(|| Ok(()));
-        assert_eq!(cause(&check, main.handle()).await, None);
-        drop(go_on);
-        main.shutdown_background();
+        check(Check::new(async || Err(Mute.into())), reason).await;
+        check(Check::new(async || panic!("no steam")), reason).await;
+        check(Check::new(async || Ok(())), None).await;
     }
 
     #[tokio::test(start_paused = true)]
     async fn probes_at_the_same_time_share_one_run() {
         let count = Arc::new(AtomicUsize::new(0));
         let counted = count.clone();
-        let check = Check::task(move || {
+        let check = Check::new(move || {
             counted.fetch_add(1, Ordering::SeqCst);
             async {
                 sleep(LIMIT / 2).await;
@@ -263,7 +184,7 @@ mod tests {
     async fn a_hanging_task_is_cancelled_so_that_the_next_probe_starts_it_again() {
         let count = Arc::new(AtomicUsize::new(0));
         let counted = count.clone();
-        let check = Check::task(move || {
+        let check = Check::new(move || {
             counted.fetch_add(1, Ordering::SeqCst);
             std::future::pending()
         });

@@ -237,7 +237,7 @@ mod tests {
     /// A replica whose database is down, and that has not listed all captains.
     fn troubled() -> Health {
         let health = Health::default();
-        health.add_ready("database", Check::task(async || anyhow::bail!("away")));
+        health.add_ready("database", Check::new(async || anyhow::bail!("away")));
         health.show("cache-Captain", || Some("not complete".to_owned()));
         health
     }
@@ -284,9 +284,9 @@ mod tests {
     #[tokio::test]
     async fn the_checks_of_the_author_run_at_the_same_time_and_hang_no_probe() {
         let health = Health::default();
-        health.add_live("hull", Check::task(async || Ok(())));
-        health.add_live("engine", Check::task(std::future::pending));
-        health.add_live("rudder", Check::task(std::future::pending));
+        health.add_live("hull", Check::new(async || Ok(())));
+        health.add_live("engine", Check::new(std::future::pending));
+        health.add_live("rudder", Check::new(std::future::pending));
         let text = "[+]ping ok\n[+]reconciles ok\n[+]runtime ok\n[+]hull ok\n\
             [-]engine failed: it has not ended within 800ms\n\
             [-]rudder failed: it has not ended within 800ms\nhealthz check failed\n";
@@ -300,7 +300,7 @@ mod tests {
     async fn a_check_that_is_excluded_or_not_requested_does_not_run() {
         let (health, count) = (troubled(), Arc::new(AtomicUsize::new(0)));
         let counted = count.clone();
-        let engine = Check::task(move || {
+        let engine = Check::new(move || {
             counted.fetch_add(1, Ordering::SeqCst);
             async { Ok(()) }
         });

@@ -11,39 +11,39 @@ use super::{
     read::{self, Review, Unreadable},
     rejection::{Rejection, guarded},
     reply::{Allowed, reply, unread},
-    request::{Operation, Request},
+    request::{Operation, Reads, Request},
     review::{GroupVersionKind, Question},
     serve::{Call, Webhook},
     traits::{Defaulter, Validator},
     turn::Turn,
 };
 use crate::{
-    cache::{object::Object, reader::Reader},
+    cache::object::Object,
     parse::{self, Error},
     servers::{body::Body, http::Reply},
 };
 
 /// A webhook that answers with the changes of `defaulter`.
-pub(crate) fn defaulting<K: Object>(defaulter: impl Defaulter<K>, reader: Reader) -> Webhook {
+pub(crate) fn defaulting<K: Object>(defaulter: impl Defaulter<K>, reads: Reads) -> Webhook {
     let defaulter = Arc::new(defaulter);
     Arc::new(move |call| {
-        let (defaulter, reader) = (defaulter.clone(), reader.clone());
+        let (defaulter, reads) = (defaulter.clone(), reads.clone());
         Box::pin(async move {
             let (mut review, turn) = match read::<K>(&call).await {
                 Ok(read) => read,
                 Err(reply) => return reply,
             };
-            let verdict = default(&*defaulter, &mut review, &call, reader, turn).await;
+            let verdict = default(&*defaulter, &mut review, &call, reads, turn).await;
             reply(&review.question, verdict, &call.metrics)
         })
     })
 }
 
 /// A webhook that answers with the verdict of `validator`.
-pub(crate) fn validating<K: Object>(validator: impl Validator<K>, reader: Reader) -> Webhook {
+pub(crate) fn validating<K: Object>(validator: impl Validator<K>, reads: Reads) -> Webhook {
     let validator = Arc::new(validator);
     Arc::new(move |call| {
-        let (validator, reads) = (validator.clone(), (call.client.clone(), reader.clone()));
+        let (validator, reads) = (validator.clone(), reads.clone());
         Box::pin(async move {
             let (mut review, _turn) = match read::<K>(&call).await {
                 Ok(read) => read,
@@ -55,7 +55,7 @@ pub(crate) fn validating<K: Object>(validator: impl Validator<K>, reader: Reader
                 let (namespace, name) = (&question.namespace, &question.name);
                 tracing::warn!(error = problem, %kind, namespace, name, "cannot read a stored object");
             }
-            let verdict = validate(&*validator, &mut review, reads).await;
+            let verdict = validate(&*validator, &mut review, call.client.clone(), reads).await;
             reply(&review.question, verdict, &call.metrics)
         })
     })
@@ -76,12 +76,12 @@ async fn default<K: Object>(
     defaulter: &impl Defaulter<K>,
     review: &mut Review<K>,
     call: &Call,
-    reader: Reader,
+    reads: Reads,
     turn: Turn,
 ) -> Result<Allowed, Rejection> {
     let question = &mut review.question;
     kind_of::<K>(&question.kind)?;
-    let cx = Request::new(question, (call.client.clone(), reader))?;
+    let cx = Request::new(question, call.client.clone(), reads)?;
     if cx.operation == Operation::Delete {
         return Ok(Allowed::default());
     }
@@ -123,11 +123,12 @@ fn patch(body: &Body, before: &str, after: &str) -> Result<String, Error> {
 async fn validate<K: Object>(
     validator: &impl Validator<K>,
     review: &mut Review<K>,
-    reads: (Client, Reader),
+    client: Client,
+    reads: Reads,
 ) -> Result<Allowed, Rejection> {
     let question = &mut review.question;
     kind_of::<K>(&question.kind)?;
-    let cx = Request::new(question, reads)?;
+    let cx = Request::new(question, client, reads)?;
     let object = question.object.take();
     let unreadable = match &review.unreadable {
         Some(Unreadable::New(problem)) => return Err(cannot_read(problem)),

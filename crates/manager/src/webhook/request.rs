@@ -2,11 +2,13 @@
 
 use std::fmt;
 
+use k8s_openapi::jiff::Timestamp;
 use kube::Client;
 
 use crate::{
     cache::{object::Object, reader::Reader},
     servers::access_reviews::User,
+    timer::Timer,
 };
 
 use super::{rejection::Rejection, review::Question};
@@ -33,8 +35,11 @@ pub struct Request<K> {
     pub(super) sub_resource: String,
     pub(super) old: Option<K>,
     pub(super) client: Client,
-    pub(super) reader: Reader,
+    pub(super) reads: Reads,
 }
+
+/// The caches and the clock of the manager.
+pub(crate) type Reads = (Reader, Timer);
 
 impl<K: fmt::Debug> fmt::Debug for Request<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -67,7 +72,8 @@ impl<K> Request<K> {
     /// Takes the request's metadata and the stored object from `question`.
     pub(super) fn new(
         question: &mut Question<K>,
-        (client, reader): (Client, Reader),
+        client: Client,
+        reads: Reads,
     ) -> Result<Self, Rejection> {
         let operation = match &*question.operation {
             "CREATE" => Operation::Create,
@@ -87,8 +93,14 @@ impl<K> Request<K> {
             sub_resource: question.sub_resource.clone(),
             old: question.old_object.take(),
             client,
-            reader,
+            reads,
         })
+    }
+
+    /// The current time; in a simulation, that of the history, as [`Context::now`](crate::Context::now) has it.
+    #[must_use]
+    pub fn now(&self) -> Timestamp {
+        self.reads.1.timestamp()
     }
 
     /// The operation on the object.
@@ -164,8 +176,8 @@ impl<K> Request<K> {
     /// }
     /// ```
     pub async fn cached(&self) -> Reader {
-        self.reader.synced().await;
-        self.reader.clone()
+        self.reads.0.synced().await;
+        self.reads.0.clone()
     }
 
     /// A client of the API server. Its requests take time, and the API server waits for the webhook meanwhile.

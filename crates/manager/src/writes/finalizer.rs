@@ -1,4 +1,4 @@
-//! Adds and removes the finalizer of a controller.
+//! Adds and removes the finalizers of a controller.
 
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ pub(crate) fn has<K: Object>(object: &K, name: &str) -> bool {
     finalizers.iter().any(|finalizer| finalizer == name)
 }
 
-/// Adds the finalizer; returns the object with it, or `None` if the object is being deleted, gone or replaced.
+/// Adds the finalizers; returns the object with them, or `None` if the object is being deleted, gone or replaced.
 ///
 /// The request carries the resource version of the object, because the list of finalizers is sent as a whole and contains those of
 /// others.
@@ -37,7 +37,7 @@ pub(crate) async fn add<K: Object>(
     core: &Core<K>,
     key: &Key,
     mut object: Arc<K>,
-    name: &str,
+    names: &[&str],
 ) -> anyhow::Result<Option<Arc<K>>> {
     let api = api::<K>(core.client.clone(), key);
     let kind = KindData::of::<K>();
@@ -47,11 +47,13 @@ pub(crate) async fn add<K: Object>(
         if object.meta().deletion_timestamp.is_some() {
             return Ok(None);
         }
-        if has(&*object, name) {
+        let missing = names.iter().filter(|name| !has(&*object, name));
+        let missing: Vec<_> = missing.map(|name| (*name).to_owned()).collect();
+        if missing.is_empty() {
             return Ok(Some(object));
         }
         let mut finalizers = object.meta().finalizers.clone().unwrap_or_default();
-        finalizers.push(name.to_owned());
+        finalizers.extend(missing);
         let change = json!({"resourceVersion": version(&*object), "finalizers": finalizers});
         let patch = Patch::Merge(json!({"metadata": change}));
         let error = match api.patch(key.name(), &core.patch_params(), &patch).await {

@@ -12,10 +12,10 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use kbr_testing::eventually;
 use manager::{
     Manager, Options, User,
-    http::Response,
+    ext::http::Response,
+    ext::prometheus_client::metrics::counter::Counter,
+    ext::tracing_subscriber::{Layer, Registry, layer::Context},
     kind,
-    prometheus_client::metrics::counter::Counter,
-    tracing_subscriber::{Layer, Registry, layer::Context},
 };
 use tracing::{
     field::{Field, Visit},
@@ -70,7 +70,7 @@ pub async fn manager(options: Options) -> anyhow::Result<Manager> {
             ))
         }
     });
-    manager.ready_check_async("anchor", std::future::pending);
+    manager.ready_check("anchor", std::future::pending);
     Ok(manager)
 }
 

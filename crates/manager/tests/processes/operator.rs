@@ -178,7 +178,7 @@ async fn reconcile(
         let seen = contest(&cx).await?;
         cx.status(|status| status.seen = seen);
     }
-    if spec.generates && cx.live::<ConfigMap>("go").await?.is_some() {
+    if spec.generates && cx.get_live::<ConfigMap>("go").await?.is_some() {
         generate(&cx).await?;
     }
     cx.apply(&child(&sailor)).await?;

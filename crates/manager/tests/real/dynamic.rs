@@ -12,7 +12,7 @@ use kube::{
     core::discovery::Scope,
     discovery,
 };
-use manager::{Action, Context, Dynamic, DynamicKind, Manager, metadata};
+use manager::{Action, Cleanup, Context, Dynamic, DynamicKind, Manager, metadata};
 use serde_json::{Value, json};
 
 use crate::talk;
@@ -87,13 +87,13 @@ async fn reconcile(cx: Context<Dynamic<Ox>>) -> anyhow::Result<Action> {
 }
 
 /// An API server alone has no garbage collector.
-async fn cleanup(cx: Context<Dynamic<Ox>>) -> anyhow::Result<Action> {
+async fn cleanup(cx: Context<Dynamic<Ox>>) -> anyhow::Result<Cleanup> {
     cx.delete(&Dynamic::<Plough>::new(cx.name(), Value::Null))
         .await?;
     let (resource, papers) = rendered(cx.name());
     cx.delete_object(&resource, &Scope::Namespaced, &papers)
         .await?;
-    Ok(Action::await_change())
+    Ok(Cleanup::Done)
 }
 
 /// Waits until the child has been applied, and the status names it.

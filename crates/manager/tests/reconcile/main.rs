@@ -10,7 +10,7 @@ use k8s_openapi::{
 };
 use kbr_testing::{FakeApi, is_ready, reason};
 use kube::{CustomResource, ResourceExt, api::ObjectMeta};
-use manager::{Action, ConditionStatus, Context, Manager, kind, metadata};
+use manager::{Action, Cleanup, ConditionStatus, Context, Manager, kind, metadata};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -78,13 +78,13 @@ async fn reconcile(captain: Arc<Captain>, cx: Context<Captain>) -> anyhow::Resul
     Ok(Action::await_change())
 }
 
-async fn cleanup(captain: Arc<Captain>, cx: Context<Captain>) -> anyhow::Result<Action> {
+async fn cleanup(captain: Arc<Captain>, cx: Context<Captain>) -> anyhow::Result<Cleanup> {
     match captain.spec.order.as_str() {
         "fail" => anyhow::bail!("no harbour"),
-        "linger" => Ok(Action::requeue(std::time::Duration::from_secs(5))),
+        "linger" => Ok(Cleanup::Again(std::time::Duration::from_secs(5))),
         _ => {
             cx.event("Gone", "fare well");
-            Ok(Action::await_change())
+            Ok(Cleanup::Done)
         }
     }
 }

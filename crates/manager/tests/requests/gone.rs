@@ -8,7 +8,7 @@ use std::sync::{
 use k8s_openapi::api::core::v1::ConfigMap;
 use kbr_testing::{FakeApi, eventually};
 use kube::{Resource, ResourceExt};
-use manager::{Action, Context, Manager, Options};
+use manager::{Action, Cleanup, Context, Manager, Options};
 
 use crate::{
     Captain, SOON, captain, is_ready, map, run,
@@ -43,7 +43,7 @@ fn register(manager: &mut Manager) {
     manager
         .controller::<Captain>("captain")
         .conditions(|status| (&mut status.conditions, &mut status.observed_generation))
-        .finalizer(FINALIZER, async |_, _| Ok(Action::await_change()))
+        .finalizer(FINALIZER, async |_, _| Ok(Cleanup::Done))
         .reconcile(async |_: Arc<Captain>, cx: Context<Captain>| {
             cx.delete(&map("child")).await?;
             cx.ready("Done", "all is well");
@@ -195,8 +195,8 @@ async fn a_live_read_of_a_kind_that_is_not_served_is_an_error() {
         .controller::<Captain>("captain")
         .conditions(|status| (&mut status.conditions, &mut status.observed_generation))
         .reconcile(async |_: Arc<Captain>, cx: Context<Captain>| {
-            anyhow::ensure!(cx.live::<ConfigMap>("none").await?.is_none(), "a map");
-            cx.live::<k8s_openapi::api::core::v1::Secret>("none")
+            anyhow::ensure!(cx.get_live::<ConfigMap>("none").await?.is_none(), "a map");
+            cx.get_live::<k8s_openapi::api::core::v1::Secret>("none")
                 .await?;
             Ok(Action::await_change())
         });

@@ -9,7 +9,7 @@ use kube::{
     Api,
     api::{DeleteParams, ListParams, Patch, PatchParams, PostParams, WatchEvent, WatchParams},
 };
-use manager::{Action, Options};
+use manager::{Action, Cleanup, Options};
 use serde_json::json;
 use tokio::time::{Instant, sleep, timeout};
 
@@ -198,9 +198,7 @@ async fn unanswered_events_finalizers_and_lists_are_retried() {
     let mut manager = stub.manager(Options::default()).await;
     manager
         .controller::<Captain>("captain")
-        .finalizer("crew.example.com/captain", async |_, _| {
-            Ok(Action::await_change())
-        })
+        .finalizer("crew.example.com/captain", async |_, _| Ok(Cleanup::Done))
         .reconcile(async |_: Arc<Captain>, cx: manager::Context<Captain>| {
             // Both are in one lane, so the second waits for the first.
             cx.event("Seen", "it is there");

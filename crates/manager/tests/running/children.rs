@@ -8,7 +8,7 @@ use kube::{
     Resource, ResourceExt,
     api::{ObjectMeta, PartialObjectMeta},
 };
-use manager::{Action, Context, Key, Manager, kind, metadata};
+use manager::{Action, Cleanup, Context, Key, Manager, kind, metadata};
 
 use crate::support::{Captain, Running, SOON, Said, captain, object, options};
 
@@ -224,11 +224,11 @@ async fn an_object_without_an_owner_is_applied_in_any_namespace_and_deleted_in_t
         manager
             .controller::<Captain>("captain")
             .finalizer("example.com/captain", async |_, cx: Context<Captain>| {
-                let map = cx.live::<ConfigMap>(Key::new(Some("elsewhere"), "map"));
+                let map = cx.get_live::<ConfigMap>(Key::new(Some("elsewhere"), "map"));
                 if let Some(map) = map.await? {
                     cx.delete(&*map).await?;
                 }
-                Ok(Action::await_change())
+                Ok(Cleanup::Done)
             })
             .reconcile(async |_, cx: Context<Captain>| {
                 let applied = cx.apply_unowned(&elsewhere()).await?;

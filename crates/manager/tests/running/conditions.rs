@@ -7,7 +7,7 @@ use std::{
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use kbr_testing::{FakeApi, eventually, is_ready, reason};
-use manager::{Action, Context, Manager};
+use manager::{Action, Cleanup, Context, Manager};
 
 use crate::support::{Captain, CaptainStatus, Running, SOON, captain, object, options};
 
@@ -130,7 +130,7 @@ async fn only_the_reconcile_sets_ready_without_automatic_ready() {
             .reconcile(async |captain, cx: Context<Captain>| {
                 match captain.spec.chart.as_str() {
                     "fail" => anyhow::bail!("no wind"),
-                    "own" => cx.condition("Ready", false, "ReconcileFailed", "by hand"),
+                    "own" => cx.not_ready("ReconcileFailed", "by hand"),
                     _ => {}
                 }
                 Ok(Action::await_change())
@@ -201,7 +201,7 @@ async fn a_failure_keeps_the_reason_that_the_reconcile_has_set_and_adds_its_erro
                     "empty" => (false, ""),
                     "same" => (false, "cannot sail: no wind"),
                     "panic" => {
-                        cx.condition("Ready", false, "SecretNotFound", "half");
+                        cx.not_ready("SecretNotFound", "half");
                         panic!("a kraken")
                     }
                     "ready" => (true, "all is well"),
@@ -248,13 +248,13 @@ async fn a_cleanup_reports_like_a_reconcile_and_keeps_the_failure_while_it_goes_
                 async |captain, cx: Context<Captain>| match captain.spec.chart.as_str() {
                     "fail" => anyhow::bail!("no harbour"),
                     "own" => {
-                        cx.condition("Ready", false, "Unloading", "5 barrels are left");
+                        cx.not_ready("Unloading", "5 barrels are left");
                         anyhow::bail!("no harbour")
                     }
-                    "wait" => Ok(Action::requeue(std::time::Duration::from_secs(5))),
+                    "wait" => Ok(Cleanup::Again(std::time::Duration::from_secs(5))),
                     _ => {
-                        cx.condition("Ready", false, "Unloading", "5 barrels are left");
-                        Ok(Action::requeue(std::time::Duration::from_secs(5)))
+                        cx.not_ready("Unloading", "5 barrels are left");
+                        Ok(Cleanup::Again(std::time::Duration::from_secs(5)))
                     }
                 },
             )

@@ -3,7 +3,7 @@
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kbr_testing::FakeApi;
 use kube::ResourceExt;
-use manager::{Action, Controller, kind, predicate};
+use manager::{Action, Cleanup, Controller, kind, predicate};
 
 use crate::{
     enqueues::{named, naming, saying},
@@ -31,7 +31,7 @@ async fn a_predicate_filters_updates_but_not_creation_or_deletion() {
         .when(predicate::generation_changed)
         .finalizer(FINALIZER, move |_, _| {
             cleaning.say("cleaned up");
-            async { Ok(Action::await_change()) }
+            async { Ok(Cleanup::Done) }
         });
     saying!(controller, said);
     let running = Running::start(manager);

@@ -127,11 +127,14 @@ async fn a_live_read_needs_no_cache_and_finds_the_object_in_the_namespace_of_its
         let controller = manager.controller::<Captain>("captain");
         controller.reconcile(async |_, cx: Context<Captain>| {
             assert!(cx.get::<ConfigMap>("a").is_err(), "it is not cached");
-            let here = cx.live::<ConfigMap>("a").await?.expect("a ConfigMap");
+            let here = cx.get_live::<ConfigMap>("a").await?.expect("a ConfigMap");
             assert_eq!(here.namespace().as_deref(), Some("default"));
-            let there = cx.live::<ConfigMap>("other/a").await?.expect("a ConfigMap");
+            let there = cx
+                .get_live::<ConfigMap>("other/a")
+                .await?
+                .expect("a ConfigMap");
             assert_eq!(there.namespace().as_deref(), Some("other"));
-            assert!(cx.live::<ConfigMap>("none").await?.is_none());
+            assert!(cx.get_live::<ConfigMap>("none").await?.is_none());
             Ok(Action::await_change())
         });
     };

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kbr_testing::FakeApi;
 use kube::ResourceExt;
-use manager::{Action, Context, Manager, kind};
+use manager::{Action, Cleanup, Context, Manager, kind};
 
 use crate::support::{Captain, captain, object};
 
@@ -38,7 +38,7 @@ fn register(manager: &mut Manager, api: &FakeApi) {
             let api = ours.clone();
             async move {
                 replace(&api, &captain);
-                Ok(Action::await_change())
+                Ok(Cleanup::Done)
             }
         })
         .reconcile(move |captain: Arc<Captain>, cx: Context<Captain>| {

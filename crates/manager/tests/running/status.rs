@@ -8,7 +8,7 @@ use k8s_openapi::{
 };
 use kbr_testing::FakeApi;
 use kube::ResourceExt as _;
-use manager::{Action, Context, Manager, http};
+use manager::{Action, Context, Manager, ext::http};
 use serde_json::{Value, json};
 
 fn condition(kind: &str, status: &str) -> PodCondition {

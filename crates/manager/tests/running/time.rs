@@ -122,7 +122,7 @@ async fn a_reconcile_that_keeps_requeuing_immediately_backs_off() {
         Ok(match count {
             11 => Action::requeue(HOUR),
             13 => Action::await_change(),
-            _ => Action::requeue(Duration::ZERO),
+            _ => Action::again(),
         })
     });
     reached(&count, 11).await;

@@ -8,7 +8,7 @@ use k8s_openapi::{
 };
 use kbr_testing::FakeApi;
 use kube::CustomResource;
-use manager::{Action, Context, Manager, http, kind};
+use manager::{Action, Context, Manager, ext::http, kind};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};

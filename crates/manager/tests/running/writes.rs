@@ -3,15 +3,16 @@
 use std::{
     collections::HashMap,
     sync::{
-        Arc,
+        Arc, Mutex,
         atomic::{AtomicUsize, Ordering},
     },
+    time::Duration,
 };
 
 use k8s_openapi::api::core::v1::ConfigMap;
 use kbr_testing::FakeApi;
 use kube::{CustomResource, ResourceExt};
-use manager::{Action, Context, Manager, kind, metadata};
+use manager::{Action, Cleanup, Context, Manager, kind, metadata};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -216,23 +217,62 @@ async fn an_update_of_a_status_that_is_a_subresource_is_an_error() {
 }
 
 #[tokio::test]
-async fn a_second_clean_up_or_place_of_conditions_is_a_mistake() {
+async fn a_second_clean_up_of_one_name_or_place_of_conditions_is_a_mistake() {
     let wrong = |manager: &mut Manager| {
         manager
             .controller::<Captain>("captain")
-            .finalizer("example.com/a", async |_, _| Ok(Action::await_change()))
-            .finalizer("example.com/b", async |_, _| Ok(Action::await_change()))
+            .finalizer("example.com/a", async |_, _| Ok(Cleanup::Done))
+            .finalizer("example.com/a", async |_, _| Ok(Cleanup::Done))
             .conditions(|status| (&mut status.conditions, &mut status.observed_generation))
             .conditions_only(|status| &mut status.conditions)
             .reconcile(async |_, _| Ok(Action::await_change()));
     };
     let error = FakeApi::new().run(wrong).unwrap_err().to_string();
     for part in [
-        "controller `captain` has two finalizers, `example.com/a` and `example.com/b`",
+        "controller `captain` has the finalizer `example.com/a` twice",
         "controller `captain` names the conditions twice",
     ] {
         assert!(error.contains(part), "no {part:?} in {error}");
     }
+}
+
+#[tokio::test]
+async fn several_clean_ups_run_in_the_order_of_their_registration_until_each_is_done() {
+    let (api, journal) = (hook(), Arc::new(Mutex::new(Vec::new())));
+    let log = journal.clone();
+    let register = move |manager: &mut Manager| {
+        let cleanup = |name: &'static str, rests: usize| {
+            let log = log.clone();
+            move |_, _| {
+                let mut log = log.lock().unwrap();
+                log.push(name);
+                let runs = log.iter().filter(|it| **it == name).count();
+                async move {
+                    Ok(if runs > rests {
+                        Cleanup::Done
+                    } else {
+                        Cleanup::Again(Duration::from_secs(1))
+                    })
+                }
+            }
+        };
+        manager
+            .controller::<Captain>("captain")
+            .finalizer("example.com/crew", cleanup("crew", 1))
+            .finalizer("example.com/ship", cleanup("ship", 0))
+            .reconcile(async |_, _| Ok(Action::await_change()));
+    };
+    let finalizers = || Some(api.get::<Captain>("default", "hook")?.metadata.finalizers);
+    api.reconcile(&register, "hook").await.unwrap();
+    let names = |names: &[&str]| Some(Some(names.iter().map(|it| (*it).to_owned()).collect()));
+    let both = names(&["example.com/crew", "example.com/ship"]);
+    assert_eq!(finalizers(), both);
+    api.delete::<Captain>("default", "hook");
+    api.reconcile(&register, "hook").await.unwrap();
+    assert_eq!(finalizers(), both);
+    api.reconcile(&register, "hook").await.unwrap();
+    assert_eq!(finalizers(), None);
+    assert_eq!(*journal.lock().unwrap(), ["crew", "crew", "ship"]);
 }
 
 #[tokio::test]
@@ -247,7 +287,7 @@ async fn an_update_of_an_object_that_is_gone_returns_none() {
                 .reconcile(move |_, cx: Context<Captain>| {
                     let server = server.clone();
                     async move {
-                        let chart = cx.live::<ConfigMap>("chart").await?.unwrap();
+                        let chart = cx.get_live::<ConfigMap>("chart").await?.unwrap();
                         server.delete::<ConfigMap>("default", "chart");
                         if replaced {
                             server.put(&object("chart", "new"));

@@ -11,7 +11,7 @@ use std::{
 
 use k8s_openapi::api::core::v1::ConfigMap;
 use kbr_testing::{External, FakeApi, Simulation, simulate};
-use manager::{Action, Context, Manager};
+use manager::{Action, Cleanup, Context, Manager};
 
 use crate::kinds::{Reconciled, Ship, done, flag, log, map, name, ship, ships, unsuspected};
 
@@ -165,7 +165,7 @@ fn a_finalizer_that_is_added_too_late() {
                 harbor()
                     .call("lets it leave", |ships| ships.retain(|it| it != cx.name()))
                     .await?;
-                done()
+                Ok(Cleanup::Done)
             })
             .reconcile(async |_, cx: Context<Ship>| {
                 let moor = |ships: &mut Vec<String>| {

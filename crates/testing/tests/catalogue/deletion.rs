@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::ConfigMap;
-use manager::{Context, kind};
+use manager::{Cleanup, Context, kind};
 use serde_json::json;
 
 use crate::kinds::{
-    Reconciled, Ship, done, flag, log, map, name, pair, pair_in, ships, voyage, write_status,
+    CleanedUp, Reconciled, Ship, done, flag, log, map, name, pair, pair_in, ships, voyage,
+    write_status,
 };
 
 const FINALIZER: &str = "crew.example.com/ship";
@@ -44,13 +45,16 @@ fn the_clean_up_knows_only_the_current_spec() {
         }
         Ok(())
     }
-    async fn cleanup<const BUGGY: bool>(ship: Arc<Ship>, cx: Context<Ship>) -> Reconciled {
+    async fn cleanup<const BUGGY: bool>(ship: Arc<Ship>, cx: Context<Ship>) -> CleanedUp {
         if !BUGGY {
             delete_but(None, &ship, &cx).await?;
-        } else if let Some(child) = cx.live::<ConfigMap>(&*name(&ship, &flag(&ship))).await? {
+        } else if let Some(child) = cx
+            .get_live::<ConfigMap>(&*name(&ship, &flag(&ship)))
+            .await?
+        {
             cx.delete(&*child).await?;
         }
-        done()
+        Ok(Cleanup::Done)
     }
     async fn reconcile<const BUGGY: bool>(ship: Arc<Ship>, cx: Context<Ship>) -> Reconciled {
         let wanted = name(&ship, &flag(&ship));
@@ -85,7 +89,7 @@ fn the_clean_up_knows_only_the_current_spec() {
 /// Finds what it has to clean up in the status, which may not be written yet.
 #[test]
 fn the_clean_up_believes_the_status() {
-    async fn cleanup<const BUGGY: bool>(ship: Arc<Ship>, cx: Context<Ship>) -> Reconciled {
+    async fn cleanup<const BUGGY: bool>(ship: Arc<Ship>, cx: Context<Ship>) -> CleanedUp {
         let written = ship
             .status
             .as_ref()
@@ -95,11 +99,13 @@ fn the_clean_up_believes_the_status() {
         } else {
             Some(name(&ship, "log"))
         };
-        let Some(wanted) = wanted else { return done() };
-        if let Some(child) = cx.live::<ConfigMap>(&*wanted).await? {
+        let Some(wanted) = wanted else {
+            return Ok(Cleanup::Done);
+        };
+        if let Some(child) = cx.get_live::<ConfigMap>(&*wanted).await? {
             cx.delete(&*child).await?;
         }
-        done()
+        Ok(Cleanup::Done)
     }
     async fn reconcile(ship: Arc<Ship>, cx: Context<Ship>) -> Reconciled {
         cx.apply_unowned(&log(&ship)).await?;
@@ -133,14 +139,14 @@ fn the_clean_up_believes_the_status() {
 /// Deletes one of two objects.
 #[test]
 fn the_clean_up_forgets_an_object() {
-    async fn cleanup<const BUGGY: bool>(ship: Arc<Ship>, cx: Context<Ship>) -> Reconciled {
+    async fn cleanup<const BUGGY: bool>(ship: Arc<Ship>, cx: Context<Ship>) -> CleanedUp {
         let names: &[&str] = if BUGGY { &["log"] } else { &["log", "map"] };
         for what in names {
-            if let Some(child) = cx.live::<ConfigMap>(&*name(&ship, what)).await? {
+            if let Some(child) = cx.get_live::<ConfigMap>(&*name(&ship, what)).await? {
                 cx.delete(&*child).await?;
             }
         }
-        done()
+        Ok(Cleanup::Done)
     }
     async fn reconcile(ship: Arc<Ship>, cx: Context<Ship>) -> Reconciled {
         cx.apply_unowned(&log(&ship)).await?;
@@ -167,7 +173,7 @@ fn the_clean_up_forgets_an_object() {
 /// Keeps the finalizer for ever, because it waits for a child that only the garbage collector deletes afterwards.
 #[test]
 fn a_finalizer_waits_for_the_garbage_collector() {
-    async fn cleanup<const BUGGY: bool>(_: Arc<Ship>, cx: Context<Ship>) -> Reconciled {
+    async fn cleanup<const BUGGY: bool>(_: Arc<Ship>, cx: Context<Ship>) -> CleanedUp {
         let children = cx.children::<ConfigMap>()?;
         for child in children.iter().filter(|_| !BUGGY) {
             cx.delete(&**child).await?;
@@ -175,7 +181,7 @@ fn a_finalizer_waits_for_the_garbage_collector() {
         if BUGGY && !children.is_empty() {
             anyhow::bail!("there are children left");
         }
-        done()
+        Ok(Cleanup::Done)
     }
     async fn reconcile(ship: Arc<Ship>, cx: Context<Ship>) -> Reconciled {
         cx.apply(&log(&ship)).await?;
@@ -198,19 +204,19 @@ fn a_finalizer_waits_for_the_garbage_collector() {
 /// Writes down that it has cleaned up before all is deleted.
 #[test]
 fn the_clean_up_is_done_before_it_is() {
-    async fn cleanup<const BUGGY: bool>(ship: Arc<Ship>, cx: Context<Ship>) -> Reconciled {
+    async fn cleanup<const BUGGY: bool>(ship: Arc<Ship>, cx: Context<Ship>) -> CleanedUp {
         if BUGGY && ship.status.as_ref().is_some_and(|it| it.phase == "Clean") {
-            return done();
+            return Ok(Cleanup::Done);
         }
         for what in ["log", "map"] {
-            if let Some(child) = cx.live::<ConfigMap>(&*name(&ship, what)).await? {
+            if let Some(child) = cx.get_live::<ConfigMap>(&*name(&ship, what)).await? {
                 cx.delete(&*child).await?;
             }
             if BUGGY {
                 write_status(&cx, &json!({"phase": "Clean"})).await?;
             }
         }
-        done()
+        Ok(Cleanup::Done)
     }
     async fn reconcile(ship: Arc<Ship>, cx: Context<Ship>) -> Reconciled {
         cx.apply_unowned(&log(&ship)).await?;
@@ -237,9 +243,9 @@ fn the_clean_up_is_done_before_it_is() {
 /// Reads in the first object where the second one is, and deletes the first one first.
 #[test]
 fn the_clean_up_deletes_what_it_needs() {
-    async fn cleanup<const BUGGY: bool>(ship: Arc<Ship>, cx: Context<Ship>) -> Reconciled {
-        let Some(log) = cx.live::<ConfigMap>(&*name(&ship, "log")).await? else {
-            return done();
+    async fn cleanup<const BUGGY: bool>(ship: Arc<Ship>, cx: Context<Ship>) -> CleanedUp {
+        let Some(log) = cx.get_live::<ConfigMap>(&*name(&ship, "log")).await? else {
+            return Ok(Cleanup::Done);
         };
         let mut names = vec![name(&ship, "log")];
         let treasure = log
@@ -252,11 +258,11 @@ fn the_clean_up_deletes_what_it_needs() {
             names.reverse();
         }
         for name in names {
-            if let Some(child) = cx.live::<ConfigMap>(&*name).await? {
+            if let Some(child) = cx.get_live::<ConfigMap>(&*name).await? {
                 cx.delete(&*child).await?;
             }
         }
-        done()
+        Ok(Cleanup::Done)
     }
     async fn reconcile(ship: Arc<Ship>, cx: Context<Ship>) -> Reconciled {
         let treasure = name(&ship, "treasure");

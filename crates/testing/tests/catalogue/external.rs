@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use k8s_openapi::jiff::Timestamp;
 use kbr_testing::{External, Simulation, simulate};
-use manager::{Context, Manager};
+use manager::{Cleanup, Context, Manager};
 
 use crate::kinds::{Reconciled, Ship, done, found, histories, ship, unsuspected};
 
@@ -79,7 +79,7 @@ fn register<const BUGGY: bool, const FINALIZES: bool>(manager: &mut Manager, har
                 harbor
                     .leave(ship.metadata.name.as_deref().unwrap_or_default())
                     .await?;
-                done()
+                Ok(Cleanup::Done)
             }
         })
     } else {
@@ -136,7 +136,7 @@ fn the_service_knows_uids_and_times() {
                         .forget(ship.metadata.uid.as_deref().unwrap_or_default())
                         .await?;
                 }
-                done()
+                Ok(Cleanup::Done)
             }
         });
         ships.reconcile(move |ship: Arc<Ship>, cx: Context<Ship>| {

@@ -8,7 +8,7 @@ use kube::{
     Api, Resource as _,
     api::{Patch, PatchParams, PostParams},
 };
-use manager::{Action, Context, Manager};
+use manager::{Action, Cleanup, Context, Manager};
 use serde_json::json;
 
 use crate::kinds::{Reconciled, Ship, done, log, map, name, pair_in, raw, ship, ships, voyage};
@@ -110,7 +110,7 @@ fn two_replicas_never_write_at_once() {
     }
     fn register(manager: &mut Manager) {
         ships(manager)
-            .finalizer("crew.example.com/ship", async |_, _| done())
+            .finalizer("crew.example.com/ship", async |_, _| Ok(Cleanup::Done))
             .reconcile(reconcile);
     }
     for how in ["ended", "ended-warm", "unrenewed", "cut-off", "late-write"] {

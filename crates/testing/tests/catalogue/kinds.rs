@@ -10,7 +10,7 @@ use kube::{
     api::{Patch, PatchParams},
     core::NamespaceResourceScope,
 };
-use manager::{Action, Context, Controller, Manager, kind};
+use manager::{Action, Cleanup, Context, Controller, Manager, kind};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -188,6 +188,9 @@ pub fn name(ship: &Ship, what: &str) -> String {
 }
 
 pub type Reconciled = anyhow::Result<Action>;
+
+/// The result of a clean-up.
+pub type CleanedUp = anyhow::Result<Cleanup>;
 
 #[expect(clippy::unnecessary_wraps, reason = "it is the end of reconciles")]
 pub fn done() -> Reconciled {

@@ -8,7 +8,7 @@ use kube::{
     Resource as _,
     api::{GetParams, ListParams, PostParams},
 };
-use manager::{Context, Manager};
+use manager::{Cleanup, Context, Manager};
 
 use crate::kinds::{
     Reconciled, Ship, done, histories, log, map, name, pair, raw, ship, ships, voyage,
@@ -81,7 +81,7 @@ fn the_library_lists_what_is_stored() {
     }
     fn register(manager: &mut Manager) {
         ships(manager)
-            .finalizer("crew.example.com/ship", async |_, _| done())
+            .finalizer("crew.example.com/ship", async |_, _| Ok(Cleanup::Done))
             .reconcile(reconcile);
     }
     let summary = voyage(register).histories(histories()).check().unwrap();

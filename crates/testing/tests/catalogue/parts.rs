@@ -8,18 +8,19 @@ use std::sync::{
 use k8s_openapi::api::core::v1::ConfigMap;
 use kbr_testing::Simulation;
 use kube::api::{Patch, PatchParams};
-use manager::{Context, Manager, kind};
+use manager::{Cleanup, Context, Manager, kind};
 use serde_json::json;
 
 use crate::kinds::{
-    Reconciled, Ship, done, flag, log, map, name, pair, pair_in, raw, ship, ships, voyage,
+    CleanedUp, Reconciled, Ship, done, flag, log, map, name, pair, pair_in, raw, ship, ships,
+    voyage,
 };
 
 /// Gives a child its owner after it was created.
 #[test]
 fn the_owner_of_a_child_is_written_later() {
     async fn reconcile<const BUGGY: bool>(ship: Arc<Ship>, cx: Context<Ship>) -> Reconciled {
-        let known = cx.live::<ConfigMap>(&*name(&ship, "log")).await?;
+        let known = cx.get_live::<ConfigMap>(&*name(&ship, "log")).await?;
         if !BUGGY {
             cx.apply(&log(&ship)).await?;
         } else if known.is_none() {
@@ -42,12 +43,12 @@ fn the_owner_of_a_child_is_written_later() {
 #[test]
 fn the_clean_up_looks_for_a_label_that_is_added_later() {
     const FINALIZER: &str = "crew.example.com/ship";
-    async fn cleanup(ship: Arc<Ship>, cx: Context<Ship>) -> Reconciled {
+    async fn cleanup(ship: Arc<Ship>, cx: Context<Ship>) -> CleanedUp {
         let own = cx.list::<ConfigMap>();
         for child in own.with_label("ship", &name(&ship, "x")).all()? {
             cx.delete(&*child).await?;
         }
-        done()
+        Ok(Cleanup::Done)
     }
     async fn reconcile<const BUGGY: bool>(ship: Arc<Ship>, cx: Context<Ship>) -> Reconciled {
         let mut child = log(&ship);

@@ -5,9 +5,11 @@ use std::sync::Arc;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kbr_testing::Simulation;
 use kube::api::{DeleteParams, PostParams};
-use manager::{Context, Manager, kind, terminal};
+use manager::{Cleanup, Context, Manager, kind, terminal};
 
-use crate::kinds::{Reconciled, Ship, done, log, map, name, pair, pair_in, raw, ships, voyage};
+use crate::kinds::{
+    CleanedUp, Reconciled, Ship, done, log, map, name, pair, pair_in, raw, ships, voyage,
+};
 
 /// Ignores errors, so nothing is tried again.
 #[test]
@@ -98,7 +100,7 @@ fn what_exists_already_is_an_error_for_ever() {
 /// Cannot delete what is gone, so its finalizer stays.
 #[test]
 fn what_is_gone_cannot_be_deleted() {
-    async fn cleanup<const BUGGY: bool>(ship: Arc<Ship>, cx: Context<Ship>) -> Reconciled {
+    async fn cleanup<const BUGGY: bool>(ship: Arc<Ship>, cx: Context<Ship>) -> CleanedUp {
         let params = DeleteParams::default();
         let deleted = raw::<ConfigMap>(&cx)
             .delete(&name(&ship, "log"), &params)
@@ -107,7 +109,7 @@ fn what_is_gone_cannot_be_deleted() {
             Err(kube::Error::Api(error)) if error.code == 404 && !BUGGY => {}
             deleted => drop(deleted?),
         }
-        done()
+        Ok(Cleanup::Done)
     }
     async fn reconcile(ship: Arc<Ship>, cx: Context<Ship>) -> Reconciled {
         cx.apply_unowned(&log(&ship)).await?;
@@ -156,15 +158,15 @@ fn what_is_gone_cannot_be_changed() {
 /// Expects that what it has applied a moment ago is still there when it reads that: no write of it comes too late.
 #[test]
 fn what_is_gone_cannot_be_read() {
-    async fn cleanup(ship: Arc<Ship>, cx: Context<Ship>) -> Reconciled {
-        if let Some(known) = cx.live::<ConfigMap>(&*name(&ship, "log")).await? {
+    async fn cleanup(ship: Arc<Ship>, cx: Context<Ship>) -> CleanedUp {
+        if let Some(known) = cx.get_live::<ConfigMap>(&*name(&ship, "log")).await? {
             cx.delete(&*known).await?;
         }
-        done()
+        Ok(Cleanup::Done)
     }
     async fn reconcile<const BUGGY: bool>(ship: Arc<Ship>, cx: Context<Ship>) -> Reconciled {
         cx.apply_unowned(&log(&ship)).await?;
-        let known = cx.live::<ConfigMap>(&*name(&ship, "log")).await?;
+        let known = cx.get_live::<ConfigMap>(&*name(&ship, "log")).await?;
         if BUGGY {
             known.expect("it was there");
         }
@@ -234,7 +236,7 @@ fn a_cut_connection_counts_as_done() {
 #[test]
 fn conflicts_again_and_again_count_as_done() {
     async fn reconcile<const BUGGY: bool>(ship: Arc<Ship>, cx: Context<Ship>) -> Reconciled {
-        let Some(chart) = cx.live::<ConfigMap>("chart").await? else {
+        let Some(chart) = cx.get_live::<ConfigMap>("chart").await? else {
             return done();
         };
         let mark = |chart: &mut ConfigMap| {

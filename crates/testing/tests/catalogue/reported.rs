@@ -20,14 +20,14 @@ use kube::{
     api::{ApiResource, GroupVersionKind, PostParams},
 };
 use manager::{
-    Action, Context, Dynamic, DynamicKind, Manager, kind,
+    Action, Cleanup, Context, Dynamic, DynamicKind, Manager, kind,
     webhook::{Defaulter, Rejection, Request},
 };
 use serde_json::json;
 
 use crate::kinds::{
-    Reconciled, Ship, clean, done, flag, found, histories, log, map, name, pair, pair_in, raw,
-    ship, ships, unsuspected,
+    CleanedUp, Reconciled, Ship, clean, done, flag, found, histories, log, map, name, pair,
+    pair_in, raw, ship, ships, unsuspected,
 };
 
 const FINALIZER: &str = "crew.example.com/ship";
@@ -119,7 +119,7 @@ fn what_is_shared_belongs_to_the_first_one() {
             ..ship.controller_owner_ref(&()).unwrap_or_default()
         };
         let mut shared = map("shared", "to", "all");
-        let Some(found) = cx.live::<ConfigMap>("shared").await? else {
+        let Some(found) = cx.get_live::<ConfigMap>("shared").await? else {
             shared.metadata.owner_references = Some(vec![owner]);
             maps.create(&PostParams::default(), &shared).await?;
             return done();
@@ -183,8 +183,8 @@ type Rooms = BTreeMap<String, String>;
 #[track_caller]
 fn served<A, B>(buggy: fn(External<Rooms>) -> A, repaired: fn(External<Rooms>) -> B)
 where
-    A: Future<Output = Reconciled> + Send + 'static,
-    B: Future<Output = Reconciled> + Send + 'static,
+    A: Future<Output = CleanedUp> + Send + 'static,
+    B: Future<Output = CleanedUp> + Send + 'static,
 {
     found(cleaned_up_by(buggy));
     unsuspected(cleaned_up_by(repaired).histories(histories()));
@@ -192,7 +192,7 @@ where
 
 fn cleaned_up_by<R>(cleanup: fn(External<Rooms>) -> R) -> Simulation
 where
-    R: Future<Output = Reconciled> + Send + 'static,
+    R: Future<Output = CleanedUp> + Send + 'static,
 {
     let cloud = External::new("cloud");
     let simulation = simulate(move |manager| register(manager, cloud.clone(), cleanup));
@@ -202,7 +202,7 @@ where
 /// A controller that puts its object into the service, and cleans up so.
 fn register<R>(manager: &mut Manager, cloud: External<Rooms>, cleanup: fn(External<Rooms>) -> R)
 where
-    R: Future<Output = Reconciled> + Send + 'static,
+    R: Future<Output = CleanedUp> + Send + 'static,
 {
     let service = cloud.clone();
     let ships = manager.controller::<Ship>("ship");
@@ -220,11 +220,11 @@ where
 /// Takes what is gone for a failure of its deletion: the finalizer stays, as in the operators of Pocket ID and Twingate.
 #[test]
 fn what_is_gone_in_a_service_cannot_be_deleted() {
-    async fn cleanup<const BUGGY: bool>(cloud: External<Rooms>) -> Reconciled {
+    async fn cleanup<const BUGGY: bool>(cloud: External<Rooms>) -> CleanedUp {
         let close = |rooms: &mut Rooms| rooms.remove("room").is_some();
         let was_there = cloud.call("closes a room", close).await?;
         anyhow::ensure!(was_there || !BUGGY, "404 Not Found");
-        done()
+        Ok(Cleanup::Done)
     }
     served(cleanup::<true>, cleanup::<false>);
 }
@@ -232,7 +232,7 @@ fn what_is_gone_in_a_service_cannot_be_deleted() {
 /// Takes the begin of a deletion for its end, as Aiven's operator did.
 #[test]
 fn a_service_has_only_begun_to_delete() {
-    async fn cleanup<const BUGGY: bool>(cloud: External<Rooms>) -> Reconciled {
+    async fn cleanup<const BUGGY: bool>(cloud: External<Rooms>) -> CleanedUp {
         let begin = |rooms: &mut Rooms| {
             for room in rooms.values_mut() {
                 "closing".clone_into(room);
@@ -240,14 +240,14 @@ fn a_service_has_only_begun_to_delete() {
         };
         cloud.call("begins to close a room", begin).await?;
         if BUGGY {
-            return done();
+            return Ok(Cleanup::Done);
         }
         // It takes until someone looks.
         let look = |rooms: &mut Rooms| !std::mem::take(rooms).is_empty();
         if cloud.call("says whether a room is open", look).await? {
-            return Ok(Action::requeue(Duration::from_secs(5)));
+            return Ok(Cleanup::Again(Duration::from_secs(5)));
         }
-        done()
+        Ok(Cleanup::Done)
     }
     served(cleanup::<true>, cleanup::<false>);
 }

@@ -1,11 +1,8 @@
 //! Operators that never rest.
 
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicU32, Ordering},
-    },
-    time::Duration,
+use std::sync::{
+    Arc,
+    atomic::{AtomicU32, Ordering},
 };
 
 use k8s_openapi::api::core::v1::ConfigMap;
@@ -71,7 +68,7 @@ fn it_requeues_at_once_for_ever() {
     async fn reconcile<const BUGGY: bool>(ship: Arc<Ship>, cx: Context<Ship>) -> Reconciled {
         cx.apply(&log(&ship)).await?;
         if BUGGY {
-            return Ok(Action::requeue(Duration::ZERO));
+            return Ok(Action::again());
         }
         done()
     }

@@ -3,7 +3,7 @@
 use std::{env, process::Command, sync::Arc};
 
 use k8s_openapi::api::core::v1::ConfigMap;
-use manager::{Context, Manager, metadata};
+use manager::{Cleanup, Context, Manager, metadata};
 
 use crate::kinds::{Reconciled, Ship, done, is_quick, log, map, name, ships, voyage};
 
@@ -30,7 +30,7 @@ fn register(manager: &mut Manager) {
         .controller::<Ship>("crew")
         .owns(metadata::<ConfigMap>());
     crews
-        .finalizer("crew.example.com/crew", async |_, _| done())
+        .finalizer("crew.example.com/crew", async |_, _| Ok(Cleanup::Done))
         .reconcile(crew);
 }
 

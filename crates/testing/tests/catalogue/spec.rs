@@ -77,7 +77,7 @@ fn a_newer_spec_counts_as_done() {
         cx.apply(&log(&ship)).await?;
         let mut generation = ship.metadata.generation;
         if BUGGY {
-            let now = cx.live::<Ship>(cx.name()).await?;
+            let now = cx.get_live::<Ship>(cx.name()).await?;
             generation = now.and_then(|now| now.metadata.generation);
         }
         write_status(&cx, &json!({"observedGeneration": generation})).await?;

@@ -7,9 +7,11 @@ use std::{
 
 use k8s_openapi::api::core::v1::ConfigMap;
 use kbr_testing::{FakeApi, Simulation, simulate};
-use manager::{Context, Controller, Manager, kind};
+use manager::{Cleanup, Context, Controller, Manager, kind};
 
-use crate::kinds::{Reconciled, Ship, done, flag, log, map, name, pair, pair_in, ship, ships};
+use crate::kinds::{
+    CleanedUp, Reconciled, Ship, done, flag, log, map, name, pair, pair_in, ship, ships,
+};
 
 /// Compares the spec with the last one that it remembers, and does nothing at first sight of an existing child.
 #[test]
@@ -99,17 +101,17 @@ fn a_new_object_of_the_same_name_counts_as_the_old_one() {
 /// Looks for what it cleans up where a watch has yet to deliver it: the answer that it was stored is lost.
 #[test]
 fn the_clean_up_does_not_see_what_was_written_without_an_answer() {
-    async fn cleanup<const BUGGY: bool>(ship: Arc<Ship>, cx: Context<Ship>) -> Reconciled {
+    async fn cleanup<const BUGGY: bool>(ship: Arc<Ship>, cx: Context<Ship>) -> CleanedUp {
         let name = name(&ship, "log");
         let child = if BUGGY {
             cx.get::<ConfigMap>(&*name)?
         } else {
-            cx.live::<ConfigMap>(&*name).await?
+            cx.get_live::<ConfigMap>(&*name).await?
         };
         if let Some(child) = child {
             cx.delete(&*child).await?;
         }
-        done()
+        Ok(Cleanup::Done)
     }
     async fn reconcile(ship: Arc<Ship>, cx: Context<Ship>) -> Reconciled {
         cx.apply_unowned(&log(&ship)).await?;

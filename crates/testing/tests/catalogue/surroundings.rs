@@ -5,7 +5,7 @@ use std::sync::Arc;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kbr_testing::{FakeApi, Simulation, simulate};
 use manager::{
-    Context, Manager, kind,
+    Cleanup, Context, Manager, kind,
     webhook::{Rejection, Request, Validator, Warnings},
 };
 
@@ -25,7 +25,7 @@ fn ordered(register: fn(&mut Manager)) -> Simulation {
 #[test]
 fn what_it_refers_to_is_not_watched() {
     async fn reconcile(ship: Arc<Ship>, cx: Context<Ship>) -> Reconciled {
-        let orders = cx.live::<ConfigMap>("orders").await?;
+        let orders = cx.get_live::<ConfigMap>("orders").await?;
         let data = orders.and_then(|orders| orders.data.clone());
         let to = data.and_then(|data| data.get("to").cloned());
         cx.apply(&map(&name(&ship, "copy"), "to", &to.unwrap_or_default()))
@@ -77,7 +77,7 @@ fn obey<const BUGGY: bool>(manager: &mut Manager) {
     manager.reads(kind::<ConfigMap>());
     manager.validator::<Ship>(Ordered::<BUGGY>);
     ships(manager)
-        .finalizer(FINALIZER, async |_, _| done())
+        .finalizer(FINALIZER, async |_, _| Ok(Cleanup::Done))
         .reconcile(async |ship: Arc<Ship>, cx: Context<Ship>| {
             cx.apply(&log(&ship)).await?;
             done()

@@ -72,7 +72,7 @@ fn sailors(manager: &mut Manager) -> manager::Controller<'_, Ship> {
 fn a_job_runs_again_because_its_end_is_written_down_last() {
     async fn reconcile<const BUGGY: bool>(ship: Arc<Ship>, cx: Context<Ship>) -> Reconciled {
         // Not what a watch has delivered: it may lag behind.
-        let now = cx.live::<Ship>(cx.name()).await?;
+        let now = cx.get_live::<Ship>(cx.name()).await?;
         let status = now.and_then(|now| now.status.clone());
         let is_done = status.is_some_and(|it| it.phase == "Sailed");
         let known = cx.get::<Job>(&*name(&ship, "voyage"))?;

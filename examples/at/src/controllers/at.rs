@@ -7,13 +7,13 @@ mod pod;
 #[cfg(test)]
 mod tests;
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use api::cnat::v1alpha1::{At, AtSpec, Phase};
 
 use k8s_openapi::{api::core::v1::Pod, jiff::Timestamp};
 use kube::{Api, ResourceExt};
-use manager::{Action, ConditionStatus, Context, Manager, kind};
+use manager::{Action, ConditionStatus, Context, Manager, kind, Cleanup};
 
 use self::pod::Outcome;
 
@@ -65,7 +65,7 @@ async fn start(at: &At, cx: &Context<At>) -> anyhow::Result<Action> {
     let (time, command) = match planned(&at.spec) {
         Ok(planned) => planned,
         Err((reason, message)) => {
-            cx.condition("Ready", false, reason, message);
+            cx.not_ready(reason, message);
             return Ok(Action::await_change());
         }
     };
@@ -122,15 +122,15 @@ fn end(cx: &Context<At>, outcome: &Outcome) -> Action {
         ConditionStatus::True => cx.event(outcome.reason, &*outcome.message),
         _ => cx.warning(outcome.reason, &*outcome.message),
     }
-    Action::requeue(Duration::ZERO)
+    Action::again()
 }
 
 /// Releases the Pod of an `At` that is being deleted: the garbage collector deletes it.
-async fn cleanup(at: Arc<At>, cx: Context<At>) -> anyhow::Result<Action> {
+async fn cleanup(at: Arc<At>, cx: Context<At>) -> anyhow::Result<Cleanup> {
     if let Some(pod) = find(&at, &cx).await? {
         release(&cx, &pod).await?;
     }
-    Ok(Action::await_change())
+    Ok(Cleanup::Done)
 }
 
 /// Lets the Pod be deleted. It may be gone by now: a cache is a moment behind.

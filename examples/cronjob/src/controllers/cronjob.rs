@@ -1,6 +1,6 @@
 //! The `cronjob` controller for `CronJob`: starts Jobs by a schedule, and removes those that ended long ago.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use api::batch::v1::{ConcurrencyPolicy, CronJob};
 
@@ -34,7 +34,7 @@ async fn reconcile(cronjob: Arc<CronJob>, cx: Context<CronJob>) -> anyhow::Resul
     if let Some(started) = started.filter(|time| *time > scheduled) {
         // The operator ended before it wrote this. It is stored first, because the Job that tells it may be removed now.
         cx.status(|status| status.last_schedule_time = Some(Time(started)));
-        return Ok(Action::requeue(Duration::ZERO));
+        return Ok(Action::again());
     }
     remove_old(&cronjob, &cx, &jobs).await?;
 
@@ -46,7 +46,7 @@ async fn reconcile(cronjob: Arc<CronJob>, cx: Context<CronJob>) -> anyhow::Resul
         Ok(schedule) => schedule,
         Err(error) => {
             // The webhook rejects it. Without the webhook, a retry would not help either.
-            cx.condition("Ready", false, "InvalidSchedule", error);
+            cx.not_ready("InvalidSchedule", error);
             return Ok(Action::await_change());
         }
     };

@@ -42,9 +42,9 @@ async fn reconcile(foo: Arc<Foo>, cx: Context<Foo>) -> anyhow::Result<Action> {
 }
 
 /// The Deployment for `foo`, with only the fields that this controller owns.
-fn deployment(foo: &Foo) -> serde_json::Result<Deployment> {
+fn deployment(foo: &Foo) -> anyhow::Result<Deployment> {
     let labels = json!({ "app.kubernetes.io/instance": foo.name_any() });
-    serde_json::from_value(json!({
+    manager::from_json(json!({
         "metadata": { "name": foo.name_any(), "labels": labels },
         "spec": {
             "replicas": foo.spec.replicas,

@@ -59,7 +59,7 @@ fn report(cx: &Context<Home>, away: Option<Timestamp>) {
 }
 
 /// The temperature of each room, by its name.
-fn thermostats(home: &Home, away: bool) -> serde_json::Result<ConfigMap> {
+fn thermostats(home: &Home, away: bool) -> anyhow::Result<ConfigMap> {
     let spec = &home.spec;
     let degrees = |room: &api::ajd::v2::Room| {
         let own = room.temperature.as_ref().unwrap_or(&spec.temperature);
@@ -71,5 +71,5 @@ fn thermostats(home: &Home, away: bool) -> serde_json::Result<ConfigMap> {
     };
     let rooms = spec.rooms.iter();
     let data: BTreeMap<_, _> = rooms.map(|room| (&room.name, degrees(room))).collect();
-    serde_json::from_value(json!({ "metadata": { "name": home.name_any() }, "data": data }))
+    manager::from_json(json!({ "metadata": { "name": home.name_any() }, "data": data }))
 }

@@ -39,30 +39,30 @@ impl webhook::Validator<Home> for HomeWebhook {
     async fn validate_create(
         &self,
         object: &Home,
-        _cx: &webhook::Request<Home>,
+        cx: &webhook::Request<Home>,
     ) -> Result<webhook::Warnings, webhook::Rejection> {
-        check_away(object)
+        check_away(object, cx.now())
     }
 
     async fn validate_update(
         &self,
         old: &Home,
         new: &Home,
-        _cx: &webhook::Request<Home>,
+        cx: &webhook::Request<Home>,
     ) -> Result<webhook::Warnings, webhook::Rejection> {
         // What was valid when it was written stays valid: time passes.
         if old.spec.away_until == new.spec.away_until {
             return Ok(webhook::Warnings::new());
         }
-        check_away(new)
+        check_away(new, cx.now())
     }
 
     async fn validate_delete(
         &self,
         object: &Home,
-        _cx: &webhook::Request<Home>,
+        cx: &webhook::Request<Home>,
     ) -> Result<webhook::Warnings, webhook::Rejection> {
-        if is_away(object) {
+        if is_away(object, cx.now()) {
             let detail =
                 "nobody is at home, and without heating the pipes freeze: remove the field first";
             let error = webhook::FieldError::forbidden("spec.awayUntil", detail);
@@ -73,9 +73,9 @@ impl webhook::Validator<Home> for HomeWebhook {
 }
 
 /// Rejects a time in the past. A schema does not know the time.
-fn check_away(home: &Home) -> Result<webhook::Warnings, webhook::Rejection> {
+fn check_away(home: &Home, now: Timestamp) -> Result<webhook::Warnings, webhook::Rejection> {
     let until = home.spec.away_until.as_ref();
-    match until.filter(|_| !is_away(home)) {
+    match until.filter(|_| !is_away(home, now)) {
         Some(until) => {
             let detail = "must be in the future";
             let error = webhook::FieldError::invalid("spec.awayUntil", until, detail);
@@ -86,9 +86,9 @@ fn check_away(home: &Home) -> Result<webhook::Warnings, webhook::Rejection> {
 }
 
 /// Whether nobody is at home.
-fn is_away(home: &Home) -> bool {
+fn is_away(home: &Home, now: Timestamp) -> bool {
     let until = home.spec.away_until.as_ref();
-    until.is_some_and(|until| until.0 > Timestamp::now())
+    until.is_some_and(|until| until.0 > now)
 }
 
 // +kbr:scaffold:webhooks

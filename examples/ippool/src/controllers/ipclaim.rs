@@ -75,7 +75,7 @@ async fn reconcile(claim: Arc<IPClaim>, cx: Context<IPClaim>) -> anyhow::Result<
             Ok(Action::await_change())
         }
         Answer::Wait { reason, message } => {
-            cx.condition("Ready", false, reason, message);
+            cx.not_ready(reason, message);
             Ok(Action::requeue(AGAIN))
         }
     }

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use anyhow::Context as _;
 use api::tsi::v1alpha1::{IPAllocation, IPPool};
 use kube::{Api, api::ListParams};
-use manager::{Action, Context, Key, Manager, kind};
+use manager::{Action, Context, Key, Manager, kind, Cleanup};
 
 use crate::addresses::{Cidr, cidrs};
 
@@ -38,7 +38,7 @@ async fn reconcile(pool: Arc<IPPool>, cx: Context<IPPool>) -> anyhow::Result<Act
     let capacity = match cidrs(&pool) {
         Ok(cidrs) => cidrs.iter().map(Cidr::size).fold(0, u128::saturating_add),
         Err(error) => {
-            cx.condition("Ready", false, "Invalid", format!("{error:#}"));
+            cx.not_ready("Invalid", format!("{error:#}"));
             return Ok(Action::await_change());
         }
     };
@@ -54,19 +54,19 @@ async fn reconcile(pool: Arc<IPPool>, cx: Context<IPPool>) -> anyhow::Result<Act
 }
 
 /// Lets a deleted `IPPool` go once none of its addresses is held.
-async fn cleanup(_: Arc<IPPool>, cx: Context<IPPool>) -> anyhow::Result<Action> {
+async fn cleanup(_: Arc<IPPool>, cx: Context<IPPool>) -> anyhow::Result<Cleanup> {
     let claims = claims(&cx).await?;
     if claims.is_empty() {
-        return Ok(Action::await_change());
+        return Ok(Cleanup::Done);
     }
     count(&cx)?;
     let message = format!("addresses are held for {}", claims.join(", "));
-    cx.condition("Ready", false, "InUse", message);
+    cx.not_ready("InUse", message);
     cx.warning(
         "InUse",
         "deleted once no address is held; the condition Ready names the claims",
     );
-    Ok(Action::requeue(AGAIN))
+    Ok(Cleanup::Again(AGAIN))
 }
 
 /// Counts the addresses that are held, and reports the number.

@@ -31,8 +31,8 @@ impl Outcome {
 }
 
 /// The Pod that runs `command` once. It has the name of the `At`, so there cannot be two.
-pub fn running(at: &At, command: &str) -> serde_json::Result<Pod> {
-    serde_json::from_value(json!({
+pub fn running(at: &At, command: &str) -> anyhow::Result<Pod> {
+    manager::from_json(json!({
         "metadata": { "name": at.name_any(), "finalizers": [FINALIZER] },
         "spec": {
             "restartPolicy": "Never",

@@ -12,15 +12,15 @@ use serde_json::{Value, json};
 pub const CHECKSUM: &str = "webapp.my.domain/settings-checksum";
 
 /// The settings of the web page.
-pub fn config_map(guestbook: &Guestbook) -> serde_json::Result<ConfigMap> {
-    serde_json::from_value(json!({
+pub fn config_map(guestbook: &Guestbook) -> anyhow::Result<ConfigMap> {
+    manager::from_json(json!({
         "metadata": { "name": guestbook.name_any(), "labels": labels(guestbook) },
         "data": { "GUESTBOOK_TITLE": guestbook.spec.title },
     }))
 }
 
-pub fn service(guestbook: &Guestbook) -> serde_json::Result<Service> {
-    serde_json::from_value(json!({
+pub fn service(guestbook: &Guestbook) -> anyhow::Result<Service> {
+    manager::from_json(json!({
         "metadata": { "name": guestbook.name_any(), "labels": labels(guestbook) },
         "spec": {
             "selector": labels(guestbook),
@@ -33,10 +33,10 @@ pub fn deployment(
     guestbook: &Guestbook,
     image: &str,
     settings: &ConfigMap,
-) -> serde_json::Result<Deployment> {
+) -> anyhow::Result<Deployment> {
     let labels = labels(guestbook);
     let checksum = checksum(&serde_json::to_vec(&settings.data)?);
-    serde_json::from_value(json!({
+    manager::from_json(json!({
         "metadata": { "name": guestbook.name_any(), "labels": labels },
         "spec": {
             "replicas": guestbook.spec.replicas,
