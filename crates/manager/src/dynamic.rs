@@ -66,7 +66,7 @@ use crate::cache::object::Scope;
 /// async fn register(manager: &mut Manager, kind: GroupVersionKind) -> anyhow::Result<()> {
 ///     let (resource, _) = discovery::pinned_kind(&manager.client(), &kind).await?;
 ///     SOURCE.get_or_init(|| resource);
-///     manager.reads(kind::<Dynamic<Source>>());
+///     manager.reads(manager::kind::<Dynamic<Source>>());
 ///     Ok(())
 /// }
 /// ```

@@ -15,7 +15,7 @@ use crate::{logs::start_with, options::Options};
 /// # use std::sync::atomic::{AtomicUsize, Ordering};
 /// use manager::{
 ///     Manager, Options,
-///     tracing_subscriber::{Layer, Registry, layer::Context},
+///     ext::tracing_subscriber::{Layer, Registry, layer::Context},
 /// };
 /// # use tracing::span;
 ///

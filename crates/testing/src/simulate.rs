@@ -84,7 +84,7 @@ impl fmt::Debug for Simulation {
 ///
 /// use k8s_openapi::api::core::v1::ConfigMap;
 /// use kbr_testing::simulate;
-/// use manager::{Action, Context, Manager};
+/// use manager::{Action, Context, Manager, metadata};
 ///
 /// fn register(manager: &mut Manager) {
 ///     let greeter = manager.controller::<ConfigMap>("greeter");

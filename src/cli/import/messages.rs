@@ -71,10 +71,12 @@ fn deployment(found: &Found) -> Vec<String> {
             "not taken over: what the Deployment passes as `{flag}`; add the flag to `src/main.rs` first, then to `config/manager/manager.yaml`"
         )
     });
-    let others: Vec<_> = found.flags.iter().map(|it| format!("`{it}`")).collect();
+    // Every program of clap has `--version`.
+    let others = found.flags.iter().filter(|it| *it != "version");
+    let others: Vec<_> = others.map(|it| format!("`{it}`")).collect();
     let others = (!others.is_empty()).then(|| {
         format!(
-            "`main.go` has flags that the new operator does not have: {}; add those that your users set to `Options` in `src/main.rs`",
+            "`main.go` has flags that the new operator does not have: {}; add those that your users set to `struct Cli` in `src/main.rs`, and pass their values by `with`",
             others.join(", ")
         )
     });
@@ -184,13 +186,13 @@ pub fn next_steps(args: &Args, imported: &Imported) -> Lines {
     if args.directory != Path::new(".") {
         text.add(format_args!("  cd {}", args.directory.display()));
     }
+    text.add(format_args!("  read {}", report::FILE));
     text.add("  make manifests");
+    text.add("  make test");
     match &imported.controllers[..] {
         [] => {}
         [(path, Some(go))] => text.add(format_args!("  port {path}, which has {go} as a comment")),
         _ => text.add("  port the controllers, each of which has its Go file as a comment"),
     }
-    text.add(format_args!("  read {}", report::FILE));
-    text.add("  make test");
     text
 }

@@ -53,7 +53,7 @@ impl<K: Object> Context<K> {
     ///
     /// ```
     /// # use k8s_openapi::api::{apps::v1::Deployment, rbac::v1::ClusterRole};
-    /// # use manager::Action;
+    /// # use manager::{Action, Cleanup};
     /// # use std::sync::Arc;
     /// # fn role(deployment: &Deployment) -> ClusterRole { ClusterRole::default() }
     /// # async fn reconcile(deployment: Arc<Deployment>, cx: manager::Context<Deployment>) -> anyhow::Result<()> {

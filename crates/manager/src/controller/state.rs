@@ -11,7 +11,7 @@ use crate::controller::context::Context;
 /// ```
 /// # use std::{sync::Arc, time::Duration};
 /// # use k8s_openapi::api::core::v1::ConfigMap;
-/// # use manager::{Action, Context, Manager, with};
+/// # use manager::{Action, Cleanup, Context, Manager, with};
 /// # struct Harbor;
 /// # impl Harbor {
 /// #     async fn berth(&self, _ship: &str) -> anyhow::Result<()> { Ok(()) }

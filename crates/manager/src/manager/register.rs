@@ -100,7 +100,7 @@ impl Manager {
     ///
     /// ```
     /// # use k8s_openapi::api::core::v1::Node;
-    /// use manager::{Manager, http::Response, kind};
+    /// use manager::{Manager, ext::http::Response, kind};
     ///
     /// // +kbr:rbac:groups=core,resources=nodes,verbs=list;watch
     /// fn register(manager: &mut Manager) {

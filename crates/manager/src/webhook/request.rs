@@ -149,7 +149,7 @@ impl<K> Request<K> {
     /// ```
     /// # use k8s_openapi::api::{apps::v1::Deployment, core::v1::ConfigMap};
     /// # use kube::ResourceExt;
-    /// # use manager::{Key, Manager, Request, Validator, Warnings, kind, webhook::{Rejection}};
+    /// # use manager::{Key, Manager, kind, webhook::{Rejection, Request, Validator, Warnings}};
     /// struct DeploymentWebhook;
     ///
     /// impl Validator<Deployment> for DeploymentWebhook {

@@ -26,7 +26,7 @@ pub struct Sample {
 /// The samples of a project.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Samples {
-    /// All objects, in the order of their files.
+    /// All objects: first those that the kustomization lists, in its order, then the others in the order of their files.
     pub all: Vec<Sample>,
     /// The text of each file, by its path.
     pub files: BTreeMap<String, String>,
@@ -94,6 +94,19 @@ pub fn samples(files: &Files, budget: &mut Budget) -> Samples {
         }
         samples.files.insert(path.clone(), whole);
     }
+    let mut names = ["kustomization.yaml", "kustomization.yml"].iter();
+    let listed = names.find_map(|name| files.get(&format!("config/samples/{name}")));
+    let listed = yaml::documents(listed.map_or("", String::as_str), budget);
+    let listed = listed.iter().flat_map(|it| yaml::list(&it["resources"]));
+    let places: BTreeMap<_, _> = listed
+        .enumerate()
+        .map(|(at, it)| (yaml::text(it).trim_start_matches("./"), at))
+        .collect();
+    samples.all.sort_by_key(|it| {
+        let name = it.path.strip_prefix("config/samples/");
+        let place = places.get(name.unwrap_or_default());
+        place.copied().unwrap_or(usize::MAX)
+    });
     samples
 }
 

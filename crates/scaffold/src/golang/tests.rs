@@ -276,3 +276,20 @@ fn what_becomes_a_part_of_all_objects_is_counted_for_each() {
         );
     }
 }
+
+#[test]
+fn the_sample_that_the_kustomization_lists_comes_first() {
+    let sample = |name: &str| format!("apiVersion: a/v1\nkind: A\nmetadata: {{name: {name}}}\n");
+    let files = [
+        ("a_volumes.yaml", sample("volumes")),
+        ("b.yaml", sample("usual")),
+        ("kustomization.yaml", "resources: [./b.yaml]\n".to_owned()),
+    ];
+    let files = files.map(|(name, text)| (format!("config/samples/{name}"), text));
+    let samples = manifests::samples(&files.into(), &mut Budget::default());
+    let paths: Vec<_> = samples.all.iter().map(|it| &*it.path).collect();
+    assert_eq!(
+        paths,
+        ["config/samples/b.yaml", "config/samples/a_volumes.yaml"]
+    );
+}
