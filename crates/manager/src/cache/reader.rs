@@ -165,11 +165,11 @@ impl Reader {
         let (owner, line) = match &self.owner {
             Owner::Controller(name) => (
                 format!("controller `{name}`"),
-                format!("`.reads::<{kind}>()` where it is registered"),
+                format!("`.reads(kind::<{kind}>())` where it is registered"),
             ),
             Owner::Manager => (
                 "code outside of controllers".to_owned(),
-                format!("`manager.reads::<{kind}>()`"),
+                format!("`manager.reads(kind::<{kind}>())`"),
             ),
         };
         anyhow::anyhow!(

@@ -111,10 +111,12 @@ impl<K: Cached> Shape<K> {
     pub(super) fn unused() -> String {
         let (kind, name) = (K::kind(&()), Self::written());
         let help = if K::metadata_api() {
-            format!("add `.owns::<{kind}>()`; whole objects are configured by `cache::<{kind}>()`")
+            format!(
+                "add `.owns(metadata::<{kind}>())`; whole objects are configured by `cache::<{kind}>()`"
+            )
         } else {
             format!(
-                "add `.reads::<{kind}>()`; what `.owns::<{kind}>()` caches is configured by \
+                "add `.reads(kind::<{kind}>())`; what `metadata::<{kind}>()` caches is configured by \
                  `cache::<PartialObjectMeta<{kind}>>()`"
             )
         };
