@@ -100,7 +100,7 @@ fn a_cache_of_all_config_maps_is_a_warning_unless_it_is_configured_or_project_al
         succeeds(&root, &[])
     };
     let talk = register("");
-    let reads = "warning: `src/controllers/captain.rs:5`: `.reads(kind::<ConfigMap>())` caches every ConfigMap in the cluster";
+    let reads = "warning: `src/controllers/captain.rs:5`: `kind::<ConfigMap>()` caches every ConfigMap in the cluster";
     assert!(talk.contains(reads), "{talk}");
     assert!(talk.contains("+kbr:lint:allow=unselective-watch"), "{talk}");
     let talk = register("manager.cache::<ConfigMap>().with_label(\"crew\", \"whaler\");");

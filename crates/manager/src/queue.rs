@@ -10,6 +10,37 @@
 //! * The namespaces take turns ([`Lane`](lane::Lane)), and one that holds all workers for long does not stop the others
 //!   ([`Workers`]).
 //!
+//! A [`Manager`](crate::Manager) has one for each controller. A program of its own uses it alone, with one caller of
+//! [`next`](Queue::next) and as many workers as it likes:
+//!
+//! ```
+//! use std::{sync::Arc, time::Duration};
+//!
+//! use manager::{Key, queue::Queue};
+//!
+//! # #[tokio::main(flavor = "current_thread")] async fn main() {
+//! let queue = Arc::new(Queue::default());
+//! queue.set_backoff(Duration::from_millis(1), Duration::from_secs(60));
+//! for name in ["hook", "sparrow", "hook"] {
+//!     queue.add(Key::from(name));
+//! }
+//! let mut failed = false;
+//! let mut processed = Vec::new();
+//! while processed.len() < 3 {
+//!     let key = queue.next().await;
+//!     processed.push(key.to_string());
+//!     if key.name() == "hook" && !std::mem::replace(&mut failed, true) {
+//!         queue.add_rate_limited(key.clone()); // it failed
+//!     } else {
+//!         queue.forget(&key); // it succeeded
+//!     }
+//!     queue.done(&key);
+//! }
+//! // Added twice, it is processed once, and again when it has failed.
+//! assert_eq!(processed, ["hook", "sparrow", "hook"]);
+//! # }
+//! ```
+//!
 //! Source: `k8s.io/client-go/util/workqueue`, `queue.go`, `delaying_queue.go`, `default_rate_limiters.go`.
 
 pub(crate) mod appointments;
@@ -34,9 +65,9 @@ use self::{
 };
 use crate::{key::Key, metrics::QueueMetrics, timer::Timer};
 
-/// The keys that a controller has yet to process.
+/// The keys that are yet to be processed.
 #[derive(Debug)]
-pub(crate) struct Queue {
+pub struct Queue {
     state: Mutex<State>,
     changed: Notify,
     metrics: QueueMetrics,
@@ -84,6 +115,15 @@ struct Processing {
     priority: Priority,
 }
 
+impl Default for Queue {
+    /// An empty queue, with one worker and without metrics.
+    fn default() -> Self {
+        let queue = Self::new(QueueMetrics::default(), Timer::default());
+        queue.open();
+        queue
+    }
+}
+
 impl Queue {
     /// A queue that takes no keys before it is [opened](Self::open).
     pub(crate) fn new(metrics: QueueMetrics, timer: Timer) -> Self {
@@ -101,7 +141,7 @@ impl Queue {
     }
 
     /// Adds a key, which is processed as soon as a worker is free.
-    pub(crate) fn add(&self, key: Key) {
+    pub fn add(&self, key: Key) {
         self.add_with(key, Priority::Normal);
     }
 
@@ -119,18 +159,18 @@ impl Queue {
 
     /// Sets how many keys are processed at a time. If there are several, and one namespace holds all for long, it is one
     /// more.
-    pub(crate) fn set_workers(&self, most: usize) {
+    pub fn set_workers(&self, most: usize) {
         self.lock().workers.set_most(most);
     }
 
     /// Sets the delays of keys that fail.
-    pub(crate) fn set_backoff(&self, first: Duration, longest: Duration) {
+    pub fn set_backoff(&self, first: Duration, longest: Duration) {
         self.lock().delays = Delays { first, longest };
     }
 
     /// Adds a key after a delay, and counts it as a retry; if it is already delayed, the earlier time counts. A key
     /// that is being processed keeps its priority.
-    pub(crate) fn add_after(&self, key: Key, delay: Duration) {
+    pub fn add_after(&self, key: Key, delay: Duration) {
         self.metrics.retried();
         let processing = self.lock().processing.get(&key).map(|it| it.priority);
         self.add_within(key, delay, processing.unwrap_or(Priority::Normal));
@@ -163,7 +203,7 @@ impl Queue {
 
     /// Adds a key that failed, or is requeued without a delay. The delay doubles each time since the last
     /// [`forget`](Self::forget).
-    pub(crate) fn add_rate_limited(&self, key: Key) -> Duration {
+    pub fn add_rate_limited(&self, key: Key) -> Duration {
         let delay = {
             let mut state = self.lock();
             let failures = state.failures.entry(key.clone()).or_default();
@@ -181,14 +221,14 @@ impl Queue {
     }
 
     /// Resets the back-off of a key.
-    pub(crate) fn forget(&self, key: &Key) {
+    pub fn forget(&self, key: &Key) {
         self.lock().failures.remove(key);
     }
 
     /// Waits for a key to process, and for a worker; [`done`](Self::done) must follow. It is cancel safe.
     ///
     /// Only one caller at a time is allowed.
-    pub(crate) async fn next(&self) -> Key {
+    pub async fn next(&self) -> Key {
         loop {
             let wake_at = {
                 let mut state = self.lock();
@@ -215,7 +255,7 @@ impl Queue {
     ///
     /// It goes ahead of others because what its last reconcile applied is still at hand. That happens only once in a
     /// row, so a key that changes all the time does not starve the others.
-    pub(crate) fn done(&self, key: &Key) {
+    pub fn done(&self, key: &Key) {
         let mut state = self.lock();
         let State {
             ready,

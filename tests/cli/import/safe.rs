@@ -46,8 +46,8 @@ fn webhooks_that_the_project_in_go_does_not_deploy_are_notes() {
         &text,
         &[
             "2 controllers, 0 webhooks",
-            &format!("the webhook at `/check` {file}, {reason}"),
-            &format!("the webhook at `/mutate-crew-example-com-v1-captain` {file}, {reason}"),
+            &format!("webhooks {file}, {reason}"),
+            "`/mutate-crew-example-com-v1-captain`, `/check`",
         ],
     );
     assert!(!text.contains("`Issuer`"), "{text}");
@@ -79,7 +79,7 @@ fn no_webhook_is_deployed_beside_the_variable_that_switches_all_off() {
     contains(
         &text,
         &[
-            "webhooks in `internal/webhook/v1/captain_webhook.go`, because `ENABLE_WEBHOOKS` is `false` in its Deployment; create each with `kbr create webhook`: `/check`",
+            "webhooks in `internal/webhook/v1/captain_webhook.go`, because `ENABLE_WEBHOOKS` is `false` in its Deployment, so that nothing answers it; create each with `kbr create webhook`: `/mutate-crew-example-com-v1-captain`, `/check`",
         ],
     );
     assert!(!serves(&folder));

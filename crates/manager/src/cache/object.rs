@@ -34,8 +34,8 @@ pub trait Object: Cached + Serialize {}
 
 impl<K: Cached + Serialize> Object for K {}
 
-/// Whether a kind is namespaced. Implemented for the two scopes of k8s-openapi.
-pub trait Scope: Sized + 'static {
+/// Whether a kind is namespaced. Implemented for the two scopes of k8s-openapi, and sealed.
+pub trait Scope: sealed::Scope + Sized + 'static {
     /// `true` for namespaced kinds.
     const NAMESPACED: bool;
 
@@ -43,6 +43,12 @@ pub trait Scope: Sized + 'static {
     fn api<K>(client: Client, namespace: Option<&str>) -> Api<K>
     where
         K: Resource<DynamicType = (), Scope = Self>;
+}
+
+mod sealed {
+    pub trait Scope {}
+    impl Scope for super::NamespaceResourceScope {}
+    impl Scope for super::ClusterResourceScope {}
 }
 
 impl Scope for NamespaceResourceScope {

@@ -4,7 +4,10 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     cache::caches::{Watches, first_end},
-    leader::election::{Election, Elector},
+    leader::{
+        self,
+        election::{Election, Elector},
+    },
     manager::Manager,
 };
 
@@ -41,7 +44,7 @@ impl Manager {
             biased;
             () = elector.hold(deadline) => {
                 self.metrics.lead(&lease, false);
-                anyhow::bail!("leadership lost: the lease `{lease}` was not renewed in time");
+                return Err(leader::lost(&lease));
             }
             // On an error the lease is left to expire, because some work may still be running.
             result = self.work(stop, warm) => result?,
@@ -51,7 +54,7 @@ impl Manager {
         Ok(())
     }
 
-    fn election(&self) -> Election {
+    pub(super) fn election(&self) -> Election {
         let namespace = self.options.leader_election_namespace.as_deref();
         let namespace = namespace.filter(|namespace| !namespace.is_empty());
         let namespace = namespace.unwrap_or(self.clients.election.default_namespace());

@@ -88,9 +88,7 @@ impl Manager {
             }
             let (options, mut watched) = (&self.options, None);
             if options.leader_elect {
-                let lease = options.leader_election_lease_duration;
-                // Half of the time between the deadline and the moment when another process may lead.
-                let grace = lease.saturating_sub(options.leader_election_renew_deadline) / 2;
+                let grace = self.election().grace();
                 watched = Some(watchdog::watch(self.fence.clone(), grace)?);
             }
             let result = self.run_until_stopped(stop).await;

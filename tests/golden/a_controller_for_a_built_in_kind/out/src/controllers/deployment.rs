@@ -21,8 +21,8 @@ pub fn register(manager: &mut Manager) {
 /// Runs at start, whenever the object or an owned object changes, and again after an error. It must be idempotent:
 /// compare the actual state with the desired state, and change only the difference. The object comes from the cache.
 async fn reconcile(object: Arc<Deployment>, cx: Context<Deployment>) -> anyhow::Result<Action> {
-    // Your code goes here. `cx.apply(&child).await?` creates or updates an owned object. Add `.owns(kind::<Kind>())` to
-    // `register` to reconcile when it changes, and a `+kbr:rbac` comment above for its permissions.
+    // Your code goes here. `cx.apply(&child).await?` creates or updates an owned object. Add `.owns(manager::kind::<Child>())`
+    // to `register` to reconcile when it changes, and a `+kbr:rbac` comment above for its permissions.
     let _ = (&object, &cx); // until your code uses them
     Ok(Action::await_change())
 }
