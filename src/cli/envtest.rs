@@ -107,7 +107,7 @@ struct RunArgs {
     /// Write the servers' logs to this folder
     #[arg(long, value_name = "DIR")]
     keep_logs: Option<PathBuf>,
-    /// Log every request to this file, as JSON lines without the objects; `kbr manifests --check-permissions FILE` compares
+    /// Log every request to this file, as JSON lines without the objects; `kbr manifests permissions FILE` compares
     /// those of the operator with its permissions. Overwrites an existing file
     #[arg(long, value_name = "FILE")]
     audit: Option<PathBuf>,

@@ -26,11 +26,10 @@ use kbr_scaffold::workdir;
 /// `config/samples` that do not match their type are reported; one that you have not edited is brought up to date.
 /// Files that are up to date are not touched. kbr never changes a file that lacks its header.
 #[derive(Clone, Debug, Default, clap::Args)]
-#[allow(
-    clippy::struct_excessive_bools,
-    reason = "each is a flag on the command line"
-)]
+#[command(args_conflicts_with_subcommands = true)]
 pub struct Args {
+    #[command(subcommand)]
+    pub question: Option<Question>,
     /// Write nothing; print what is stale as a diff, and fail if anything is
     #[arg(long)]
     pub check: bool,
@@ -47,36 +46,33 @@ pub struct Args {
     /// Run again whenever a source changes, until interrupted; prints one line per run
     #[arg(long, conflicts_with = "check")]
     pub watch: bool,
-    /// Generate nothing, but compare the operator's permissions with its requests in AUDIT, a log of `kbr envtest run --audit`
+}
+
+/// What is asked of the code, instead of generating manifests. None writes anything.
+#[derive(Clone, Debug, clap::Subcommand)]
+pub enum Question {
+    /// Compare the CRDs with earlier ones, and fail if a change breaks objects or clients
+    ///
+    /// Warnings are changes that existing objects survive. A comment `// +kbr:lint:allow=<rule>` above the field or type allows
+    /// one.
+    Compare {
+        /// A git ref (`origin/main`, `v1.2.0`), a folder with CRDs or a project, which begins with `./`, `../` or `/`, or
+        /// `cluster`: that of the current context, which also knows the stored versions
+        from: String,
+        /// Format of the findings
+        #[arg(long, short, value_enum, default_value_t = Format::Text)]
+        output: Format,
+    },
+    /// Compare the operator's permissions with its requests in an audit log
     ///
     /// Prints the permissions that were denied, and those in `config/default` that are wider than used (`*`) or were never used. A
     /// permission that no test used may still be needed. Fails only if a permission was denied.
-    #[arg(
-        long,
-        value_name = "AUDIT",
-        conflicts_with_all = ["check", "crd_only", "prune", "max_description_length", "watch"]
-    )]
-    pub check_permissions: Option<PathBuf>,
-    /// Generate nothing, but print `RESOURCE=FINALIZER` for each finalizer that a controller sets, as `make undeploy` needs them
-    #[arg(
-        long,
-        conflicts_with_all = ["check", "crd_only", "prune", "max_description_length", "watch", "check_permissions", "against"]
-    )]
-    pub finalizers: bool,
-    /// Write nothing, but compare the CRDs with earlier ones, and fail if a change breaks objects or clients
-    ///
-    /// FROM is a git ref (`origin/main`, `v1.2.0`), a folder with CRDs or a project, which begins with `./`, `../` or `/`, or
-    /// `cluster`: that of the current context, which also knows the stored versions. Warnings are changes that
-    /// existing objects survive. A comment `// +kbr:lint:allow=<rule>` above the field or type allows one.
-    #[arg(
-        long,
-        value_name = "FROM",
-        conflicts_with_all = ["check", "crd_only", "prune", "max_description_length", "watch", "check_permissions"]
-    )]
-    pub against: Option<String>,
-    /// Format of the findings
-    #[arg(long, short, value_enum, default_value_t = Format::Text, requires = "against")]
-    pub output: Format,
+    Permissions {
+        /// A log of `kbr envtest run --audit`
+        audit: PathBuf,
+    },
+    /// Print `RESOURCE=FINALIZER` for each finalizer that a controller sets, as `make undeploy` needs them
+    Finalizers,
 }
 
 impl Args {
@@ -95,20 +91,20 @@ impl Args {
 ///
 /// # Errors
 /// The code does not compile, or the API server would reject what it describes: all problems are reported at once, and nothing
-/// is written. With `--check`, also if anything is stale. With `--check-permissions`, only if a permission was denied. With `--against`,
-/// if a change is incompatible. With `--finalizers`, if the name of one cannot be read.
+/// is written. With `--check`, also if anything is stale. The answer to a question is bad: see [`Question`].
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let folder = std::env::current_dir().context("cannot find the current folder")?;
     let root = workdir::find_root(&folder)?;
-    if let Some(log) = &args.check_permissions {
-        return check_permissions(&root, log);
-    }
-    if args.finalizers {
-        let found = manifests::finalizers::named(&root)?.into_iter();
-        return output::data(&found.collect::<Lines>().to_string());
-    }
-    if let Some(from) = &args.against {
-        return against(&root, &Source::of(from), args.output);
+    match &args.question {
+        Some(Question::Compare { from, output }) => {
+            return against(&root, &Source::of(from), *output);
+        }
+        Some(Question::Permissions { audit }) => return check_permissions(&root, audit),
+        Some(Question::Finalizers) => {
+            let found = manifests::finalizers::named(&root)?.into_iter();
+            return output::data(&found.collect::<Lines>().to_string());
+        }
+        None => {}
     }
     if args.watch {
         watch(&root, args);

@@ -1,4 +1,4 @@
-//! `kbr manifests --against`: sources, lines of Rust, comments that allow, output.
+//! `kbr manifests compare`: sources, lines of Rust, comments that allow, output.
 
 use serde_json::{Value, json};
 
@@ -33,7 +33,7 @@ fn changed() -> Project {
 fn a_git_ref_shows_each_change_at_its_line_and_what_to_do() {
     let project = changed();
     let before = project.tree();
-    let printed = project.manifests(&["--against", "main"]);
+    let printed = project.manifests(&["compare", "main"]);
     let expected = format!("{WARNING}compared 1 CRD with git ref `main`\n{ERROR}");
     assert_eq!((printed.works, printed.stderr), (false, expected));
     assert_eq!(project.tree(), before);
@@ -41,7 +41,7 @@ fn a_git_ref_shows_each_change_at_its_line_and_what_to_do() {
 
 #[test]
 fn findings_are_json_for_programs() {
-    let printed = changed().manifests(&["--against", "main", "--output", "json"]);
+    let printed = changed().manifests(&["compare", "main", "--output", "json"]);
     let found: Value = serde_json::from_str(&printed.stdout).expect("JSON");
     let expected = json!({
         "rule": "field-removed", "severity": "error",
@@ -64,7 +64,7 @@ fn comments_and_project_allow_findings() {
         "#[derive(CustomResource)]",
         "// +kbr:lint:allow=field-removed",
     );
-    let printed = project.manifests(&["--against", "main"]);
+    let printed = project.manifests(&["compare", "main"]);
     assert!(printed.works, "{printed:?}");
     assert!(
         printed
@@ -77,13 +77,13 @@ fn comments_and_project_allow_findings() {
         "    // +kbr:lint:allow=values-restricted",
     );
     project.allow("field-removed");
-    let printed = project.manifests(&["--against", "main"]);
+    let printed = project.manifests(&["compare", "main"]);
     assert_eq!(
         (printed.works, &*printed.stderr),
         (true, "compared 1 CRD with git ref `main`: no findings\n")
     );
     project.allow("version-still-stored");
-    let printed = project.manifests(&["--against", "main"]);
+    let printed = project.manifests(&["compare", "main"]);
     assert!(
         printed
             .stderr
@@ -104,7 +104,7 @@ fn a_folder_may_have_crds_or_a_project_and_those_of_others_do_not_count() {
         definition("v1", &json!({}), &power(5))
     );
     project.write("released/all.yml", &text);
-    let printed = project.manifests(&["--against", "./released"]);
+    let printed = project.manifests(&["compare", "./released"]);
     assert_eq!(
         (printed.works, &*printed.stderr),
         (
@@ -112,7 +112,7 @@ fn a_folder_may_have_crds_or_a_project_and_those_of_others_do_not_count() {
             "compared 1 CRD with folder `./released`: no findings\n"
         )
     );
-    let printed = project.manifests(&["--against", "../operator"]);
+    let printed = project.manifests(&["compare", "../operator"]);
     assert!(
         !printed.works && printed.stderr.contains("[field-removed]"),
         "{printed:?}"
@@ -124,7 +124,7 @@ fn a_kind_that_is_gone_is_an_error_unless_a_user_keeps_its_crd() {
     let old = definition("v1", &json!({}), &power(9));
     let project = Project::new(&old);
     project.types(&[]);
-    let printed = project.manifests(&["--against", "HEAD"]);
+    let printed = project.manifests(&["compare", "HEAD"]);
     assert!(!printed.works, "{printed:?}");
     assert!(
         printed
@@ -133,7 +133,7 @@ fn a_kind_that_is_gone_is_an_error_unless_a_user_keeps_its_crd() {
         "{printed:?}"
     );
     project.write("config/crd/bases/mine.yaml", &old.to_string());
-    let printed = project.manifests(&["--against", "HEAD"]);
+    let printed = project.manifests(&["compare", "HEAD"]);
     assert_eq!(
         (printed.works, &*printed.stderr),
         (true, "compared 1 CRD with git ref `HEAD`: no findings\n")
@@ -165,13 +165,13 @@ fn sources_that_do_not_exist_are_explained() {
             "error: `./gone` is not a folder\nhelp: pass a folder with CRDs",
         ),
     ] {
-        let printed = project.manifests(&[&format!("--against={from}")]);
+        let printed = project.manifests(&["compare", from]);
         assert!(
             !printed.works && printed.stderr.starts_with(expected),
             "{from}: {printed:?}"
         );
     }
-    let printed = project.manifests(&["--against", "main"]);
+    let printed = project.manifests(&["compare", "main"]);
     let expected = "no CRDs of this project found in git ref `main`: nothing to compare\n";
     assert_eq!((printed.works, &*printed.stderr), (true, expected));
 }
@@ -184,7 +184,7 @@ fn a_cluster_knows_in_which_versions_objects_are_stored() {
     let script = "
         kubectl apply --filename config/crd/bases >&2
         kubectl wait --for=condition=Established crd --all >&2
-        $KBR manifests --against cluster";
+        $KBR manifests compare cluster";
     let printed = project.with_control_plane(script);
     assert!(!printed.works, "{printed:?}");
     let expected = "version `v1` was removed, but is in `status.storedVersions`: objects may be stored in it [version-still-stored]";

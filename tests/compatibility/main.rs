@@ -1,4 +1,4 @@
-//! The verdicts of `kbr manifests --against` about pairs of definitions, next to those of a real API server and of crdify.
+//! The verdicts of `kbr manifests compare` about pairs of definitions, next to those of a real API server and of crdify.
 
 #[path = "../support/proxy.rs"]
 mod proxy;

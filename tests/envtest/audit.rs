@@ -1,4 +1,4 @@
-//! `kbr envtest run --audit` and `kbr manifests --check-permissions`, with a real API server.
+//! `kbr envtest run --audit` and `kbr manifests permissions`, with a real API server.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -47,7 +47,7 @@ crew delete secret a || true
 crew delete secret b || true
 sed s/ConfigMap/Secret/ map.yaml > secret.yaml
 crew apply --server-side -f secret.yaml || true
-"$KBR" manifests --check-permissions ../audit.log > report || true
+"$KBR" manifests permissions ../audit.log > report || true
 # The last request, just before the API server is stopped.
 crew get configmap a --output=name
 "#;
@@ -90,10 +90,10 @@ fn project() -> Place {
     place
 }
 
-/// `kbr manifests --check-permissions ../audit.log`.
+/// `kbr manifests permissions ../audit.log`.
 fn check(place: &Place) -> Output {
     let mut kbr = place.command("manifests");
-    kbr.args(["--check-permissions", "../audit.log"])
+    kbr.args(["permissions", "../audit.log"])
         .current_dir(place.path("crew"));
     kbr.output().unwrap()
 }
@@ -119,7 +119,7 @@ fn permissions_are_compared_with_what_the_api_server_logged() {
         .unwrap();
     let stderr = text(&output.stderr);
     assert!(output.status.success(), "{stderr}");
-    let next = "logged all requests; next: `kbr manifests --check-permissions ../audit.log`";
+    let next = "logged all requests; next: `kbr manifests permissions ../audit.log`";
     assert!(stderr.contains(next), "{stderr}");
 
     let before = fs::read_to_string(place.path("crew/report")).unwrap();

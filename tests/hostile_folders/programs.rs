@@ -62,8 +62,8 @@ fn the_commands_that_run_programs_are_those_that_security_md_names() {
     let (not_promised, _) = not_promised.split_once("\n## ").unwrap();
     for (command, program) in [
         ("manifests", "cargo"),
-        ("manifests --finalizers", "cargo"),
-        ("manifests --against main", "cargo"),
+        ("manifests finalizers", "cargo"),
+        ("manifests compare main", "cargo"),
         ("chart", "cargo"),
         ("bundle", "cargo"),
         ("import --check", "kubectl"),

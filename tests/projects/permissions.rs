@@ -273,7 +273,7 @@ fn a_test_fails_for_each_rule_that_is_missing_and_names_it() {
     let audited = ["run", "--audit", "audit.log", "--", "sh", "-e", "-c"];
     project.run(KBR, &[&["envtest"], &audited[..], &[confined]].concat());
     // It agrees with the tests above: each permission is used, except those for ships and for readers of the metrics.
-    let report = project.run(KBR, &["manifests", "--check-permissions", "audit.log"]);
+    let report = project.run(KBR, &["manifests", "permissions", "audit.log"]);
     let lines = report.lines().filter(|line| line.starts_with("  "));
     let (ships, others): (Vec<_>, Vec<_>) =
         lines.partition(|line| line.starts_with("  src/controllers/ship.rs:"));

@@ -96,7 +96,7 @@ fn definitions(folders: &[PathBuf]) -> anyhow::Result<Vec<serde_json::Value>> {
 
 fn report_audit(log: &Path) {
     let log = shell(&log.display().to_string());
-    let next = format!("`kbr manifests --check-permissions {log}`");
+    let next = format!("`kbr manifests permissions {log}`");
     progress("logged", &format!("all requests; next: {next}"));
 }
 

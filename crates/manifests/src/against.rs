@@ -1,4 +1,4 @@
-//! `kbr manifests --against`: the CRDs that the types describe now, compared with earlier ones.
+//! `kbr manifests compare`: the CRDs that the types describe now, compared with earlier ones.
 
 mod deployed;
 mod finding;

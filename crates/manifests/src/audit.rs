@@ -1,4 +1,4 @@
-//! `kbr manifests --check-permissions`: compares the operator's permissions with its requests in an audit log.
+//! `kbr manifests permissions`: compares the operator's permissions with its requests in an audit log.
 
 mod access;
 mod event;

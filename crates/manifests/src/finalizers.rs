@@ -1,4 +1,4 @@
-//! `kbr manifests --finalizers`: the finalizers that the operator's controllers set, as their registrations name them.
+//! `kbr manifests finalizers`: the finalizers that the operator's controllers set, as their registrations name them.
 
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -39,7 +39,7 @@ fn compared(wanted: &str, theirs: &Value, ours: &Value) -> Line {
         let (count, message) = (errors.len(), &first.message);
         return Line::wrong(
             format!("the CRD `{wanted}` has {count} incompatible changes: {message}"),
-            "`kbr manifests --against cluster` lists all, with their lines",
+            "`kbr manifests compare cluster` lists all, with their lines",
         );
     }
     if let Some(version) = lost(theirs, ours) {
@@ -63,7 +63,7 @@ fn compared(wanted: &str, theirs: &Value, ours: &Value) -> Line {
     }
     Line::note(
         format!("the CRD `{wanted}` differs, in a way that stored objects survive"),
-        "`kbr manifests --against cluster` lists what matters",
+        "`kbr manifests compare cluster` lists what matters",
     )
 }
 

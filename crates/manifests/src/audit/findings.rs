@@ -1,4 +1,4 @@
-//! The report of `kbr manifests --check-permissions`.
+//! The report of `kbr manifests permissions`.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;

@@ -13,7 +13,7 @@ use api::cnat::v1alpha1::{At, AtSpec, Phase};
 
 use k8s_openapi::{api::core::v1::Pod, jiff::Timestamp};
 use kube::{Api, ResourceExt};
-use manager::{Action, ConditionStatus, Context, Manager, kind, Cleanup};
+use manager::{Action, Cleanup, ConditionStatus, Context, Manager, kind};
 
 use self::pod::Outcome;
 

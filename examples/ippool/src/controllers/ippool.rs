@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use anyhow::Context as _;
 use api::tsi::v1alpha1::{IPAllocation, IPPool};
 use kube::{Api, api::ListParams};
-use manager::{Action, Context, Key, Manager, kind, Cleanup};
+use manager::{Action, Cleanup, Context, Key, Manager, kind};
 
 use crate::addresses::{Cidr, cidrs};
 
