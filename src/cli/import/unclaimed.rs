@@ -8,7 +8,7 @@ use kbr_scaffold::golang::{self, Described, Found, Reconciler};
 /// A sentence for each Go file with reconcilers that is not taken over.
 pub fn reconcilers(found: &Found, imported: &Imported) -> Vec<String> {
     let files = found.reconcilers.all.chunk_by(|a, b| a.path == b.path);
-    let others = files.filter(|it| !imported.carried.contains_key(&*it[0].path));
+    let others = files.filter(|it| !it[0].is_part && !imported.carried.contains_key(&*it[0].path));
     let note = |reconcilers: &[Reconciler]| {
         let of = reconcilers.iter().find_map(|it| it.kind.as_ref());
         let of = of.filter(|it| !it.package.is_empty());

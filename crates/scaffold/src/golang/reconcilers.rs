@@ -17,6 +17,8 @@ pub struct Reconciler {
     pub text: Rc<str>,
     /// The kind that is passed to `For`, if that is known: `For(&crewv1.Captain{})`.
     pub kind: Option<GoType>,
+    /// Whether another reconciler, which serves several kinds, calls its methods: it has no `Reconcile` of its own.
+    pub is_part: bool,
 }
 
 impl Reconciler {
@@ -64,16 +66,32 @@ impl Reconcilers {
         // A type may be set up in another file of its package.
         let mut kinds: BTreeMap<(&str, &str), GoType> = BTreeMap::new();
         let mut of_files: BTreeMap<&str, GoType> = BTreeMap::new();
+        let mut parts = Vec::new();
         let is_operators = |path: &str| !path.split('/').any(|it| NOT_THE_OPERATORS.contains(&it));
         for (path, text) in files.into_iter().filter(|(path, _)| is_operators(path)) {
             let all = watched(text, &Imports::of(text));
             let lines: Vec<_> = text.lines().collect();
             let has_kind = !all.is_empty();
             let receivers = (0..lines.len()).filter_map(|at| receiver(&lines[at..], has_kind));
-            found.add(path, text, receivers);
+            let receivers: Vec<_> = receivers.collect();
+            if receivers.is_empty() {
+                parts.extend(part(path, &lines).map(|receiver| (path, text, receiver)));
+            }
+            found.add(path, text, &receivers, false);
             for (receiver, kind) in all {
                 of_files.entry(path).or_insert_with(|| kind.clone());
                 kinds.entry((folder(path), receiver)).or_insert(kind);
+            }
+        }
+        let key = |path: &str, receiver: &str| (folder(path).to_owned(), receiver.to_owned());
+        let whole: BTreeSet<_> = found
+            .all
+            .iter()
+            .map(|it| key(&it.path, &it.receiver))
+            .collect();
+        for (path, text, receiver) in parts {
+            if !whole.contains(&key(path, receiver)) {
+                found.add(path, text, &[receiver], true);
             }
         }
         for at in 0..found.all.len() {
@@ -88,17 +106,17 @@ impl Reconcilers {
         found
     }
 
-    fn add<'a>(&mut self, path: &str, text: &str, receivers: impl Iterator<Item = &'a str>) {
-        let mut receivers = receivers.peekable();
-        if receivers.peek().is_none() {
+    fn add(&mut self, path: &str, text: &str, receivers: &[&str], is_part: bool) {
+        if receivers.is_empty() {
             return;
         }
         let (path, text): (Rc<str>, Rc<str>) = (path.into(), text.into());
-        self.all.extend(receivers.map(|receiver| Reconciler {
-            receiver: receiver.to_owned(),
+        self.all.extend(receivers.iter().map(|receiver| Reconciler {
+            receiver: (*receiver).to_owned(),
             path: path.clone(),
             text: text.clone(),
             kind: None,
+            is_part,
         }));
     }
 
@@ -151,6 +169,16 @@ pub fn word(name: &str) -> String {
     let ends = ["reconciler", "controller"].iter();
     let mut short = ends.filter_map(|end| word.strip_suffix(end));
     short.next().map(str::to_owned).unwrap_or(word)
+}
+
+/// The type of a file such as `queue_controller.go` that is named like a reconciler, and has methods but no `Reconcile`.
+fn part<'a>(path: &str, lines: &[&'a str]) -> Option<&'a str> {
+    let mut methods = lines.iter().filter_map(|line| line.strip_prefix("func ("));
+    let receiver = methods.find_map(|it| {
+        let name = super::types::name(it.split_once(") ")?.0);
+        name.ends_with("Reconciler").then_some(name)
+    });
+    receiver.filter(|_| path.ends_with("_controller.go"))
 }
 
 /// The type that the first line gives a method `Reconcile` as controller-runtime calls it. Parts of a reconciler often have a method of

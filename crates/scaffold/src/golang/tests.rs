@@ -293,3 +293,28 @@ fn the_sample_that_the_kustomization_lists_comes_first() {
         ["config/samples/b.yaml", "config/samples/a_volumes.yaml"]
     );
 }
+
+#[test]
+fn a_type_whose_methods_another_reconciler_calls_is_that_of_its_file() {
+    let whole = "func (r *TopologyReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {\n}\n";
+    let part = "type QueueReconciler struct{}\n\nfunc (r *QueueReconciler) Declare() error {\n}\n";
+    let setup = "func (r *TopologyReconciler) Setup() error {\n}\n";
+    let reconcilers = Reconcilers::read([
+        ("c/topology_controller.go", whole),
+        ("c/topology_setup_controller.go", setup),
+        ("c/queue_controller.go", part),
+        ("c/queue_helper.go", part),
+    ]);
+    let found: Vec<_> = reconcilers
+        .all
+        .iter()
+        .map(|it| (&*it.path, it.is_part))
+        .collect();
+    assert_eq!(
+        found,
+        [
+            ("c/topology_controller.go", false),
+            ("c/queue_controller.go", true)
+        ]
+    );
+}
