@@ -303,6 +303,11 @@ impl Elector {
     }
 }
 
+/// The error of a process that no longer leads.
+pub(crate) fn lost(lease: &str) -> anyhow::Error {
+    anyhow::anyhow!("leadership lost: the lease `{lease}` was not renewed in time")
+}
+
 /// `period` plus up to a fifth of it, so that candidates do not act in step.
 pub(crate) fn jitter(period: Duration) -> Duration {
     let part = u32::try_from(random() % 1000).unwrap_or_default();

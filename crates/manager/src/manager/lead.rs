@@ -4,10 +4,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     cache::caches::{Watches, first_end},
-    leader::{
-        self,
-        election::{Election, Elector},
-    },
+    leader::election::{Election, Elector, lost},
     manager::Manager,
 };
 
@@ -44,7 +41,7 @@ impl Manager {
             biased;
             () = elector.hold(deadline) => {
                 self.metrics.lead(&lease, false);
-                return Err(leader::lost(&lease));
+                return Err(lost(&lease));
             }
             // On an error the lease is left to expire, because some work may still be running.
             result = self.work(stop, warm) => result?,
