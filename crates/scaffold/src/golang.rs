@@ -53,6 +53,8 @@ pub struct Found {
     pub webhooks: Vec<Described>,
     /// The Go files with webhooks and conversions.
     pub admitting: Vec<Admitting>,
+    /// A sentence for each kind whose conversion is not taken over.
+    pub conversions_left: Vec<String>,
     /// The objects in `config/samples`.
     pub samples: Samples,
     /// What its `config/default` deploys.
@@ -137,12 +139,15 @@ pub fn read_with(files: &Files, crds: Option<&Files>) -> anyhow::Result<Found> {
     let admitting = sources.iter();
     let admitting = admitting.filter_map(|(path, text)| Admitting::of(path, text));
     let admitting: Vec<_> = admitting.collect();
-    project.correct_hubs(&admitting.iter().flat_map(Admitting::hubs).collect());
+    let hubs: BTreeSet<_> = admitting.iter().flat_map(Admitting::hubs).collect();
+    project.correct_hubs(&hubs);
+    let conversions_left = project.correct_conversions(&rendered, &all, &hubs);
     let helpers = reconcilers::helpers(&reconcilers, &sources);
     Ok(Found {
         helpers,
         definitions: definitions.files.into_values().flatten().collect(),
         elsewhere: definitions.elsewhere,
+        conversions_left,
         reconcilers,
         permissions,
         webhooks,

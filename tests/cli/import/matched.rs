@@ -129,6 +129,44 @@ fn conversions_come_with_their_go() {
 }
 
 #[test]
+fn the_crds_that_go_deploys_decide_which_kinds_are_converted() {
+    let folder = folder();
+    super::safe::second_version(&folder);
+    // PROJECT names no conversion, and not the hub.
+    let hub = "package v2\n\nfunc (*Captain) Hub() {}\n";
+    write(&folder, "api/v2/captain_conversion.go", hub);
+    let crd = "{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: captains.crew.example.com}, spec: {conversion: {strategy: Webhook}}}";
+    let kustomization = |patch: &str| {
+        format!("resources: [bases/crew.example.com_captains.yaml]\npatches:\n- patch: '{patch}'\n")
+    };
+    let crds = "config/crd/kustomization.yaml";
+    write(&folder, crds, &kustomization(crd));
+    let all = "resources: [../crd, ../webhook, ../manager]\n";
+    write(&folder, "config/default/kustomization.yaml", all);
+    printed(&folder, &[]);
+    let spoke = "manager.spoke::<Captain, CaptainV1>();";
+    has(&folder, "src/webhooks/crew_v2_captain.rs", &[spoke]);
+
+    // PROJECT names one, and Go deploys none.
+    std::fs::remove_dir_all(folder.path().join("new")).unwrap();
+    write(
+        &folder,
+        crds,
+        &kustomization(&crd.replace("Webhook", "None")),
+    );
+    let webhooks = "    validation: true\n";
+    change(
+        &folder,
+        "PROJECT",
+        webhooks,
+        "    validation: true\n    conversion: true\n",
+    );
+    let text = printed(&folder, &[]);
+    let note = "conversions that `PROJECT` names, and that the CRDs in Go do not have: `Captain`";
+    contains(&text, &[note, "2 controllers, 1 webhook"]);
+}
+
+#[test]
 fn the_hub_is_the_version_whose_go_has_it_although_the_project_file_names_an_older_one() {
     let folder = folder();
     super::safe::second_version(&folder);

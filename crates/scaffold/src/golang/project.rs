@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use serde::Deserialize;
 
+use super::kustomize::Rendered;
 use super::yaml;
 use crate::imported::Definition;
 use crate::resource::{kubernetes, names};
@@ -198,6 +199,78 @@ impl GoProject {
         for hub in hubs.filter(|it| moved.contains(&kind(it))) {
             hub.webhooks.get_or_insert_default().conversion = true;
         }
+    }
+
+    /// Takes from the CRDs that Go deploys which kinds are converted, where PROJECT says otherwise. `hubs` are as in
+    /// [`Self::correct_hubs`]. Returns a note for each kind whose conversion is not taken over.
+    pub fn correct_conversions(
+        &mut self,
+        rendered: &Rendered,
+        definitions: &[&Definition],
+        hubs: &BTreeSet<(&str, &str)>,
+    ) -> Vec<String> {
+        const CRD: &str = "CustomResourceDefinition";
+        let (mut notes, mut hubs_to_add) = (Vec::new(), Vec::new());
+        if rendered.unknown.iter().any(|it| it.contains(CRD)) {
+            return notes;
+        }
+        for object in rendered.objects.iter().filter(|it| it.kind() == CRD) {
+            let spec = &object.value["spec"];
+            let of_it =
+                |it: &&Definition| spec["group"] == *it.group && spec["names"]["kind"] == *it.kind;
+            let Some(definition) = definitions.iter().copied().find(of_it) else {
+                continue;
+            };
+            let is_converted = spec["conversion"]["strategy"] == "Webhook";
+            let kind = definition.kind.as_str();
+            let mut own: Vec<_> = self
+                .resources
+                .iter_mut()
+                .filter(|it| it.is_of(definition) && !it.external)
+                .collect();
+            let converts = |it: &GoResource| it.webhooks.as_ref().is_some_and(|it| it.conversion);
+            let is_named = own.iter().any(|it| converts(it));
+            if is_named && !is_converted {
+                let webhooks = own.iter_mut().filter_map(|it| it.webhooks.as_mut());
+                webhooks.for_each(|it| it.conversion = false);
+                notes.push(format!("not taken over: conversions that `PROJECT` names, and that the CRDs in Go do not have: `{kind}`"));
+            }
+            if is_named || !is_converted || definition.versions.len() < 2 {
+                continue;
+            }
+            let is_hub = |version: &str| hubs.contains(&(kind, version));
+            let mut versions = definition.versions.iter();
+            let hub = versions.clone().find(|it| is_hub(&it.name));
+            let Some(hub) = hub.or_else(|| versions.find(|it| it.storage)) else {
+                continue;
+            };
+            let Some(any) = own.first() else {
+                notes.push(format!("not taken over: conversions of kinds that `PROJECT` does not name: `{kind}`; create each with `kbr create webhook --conversion`"));
+                continue;
+            };
+            let alone = GoResource {
+                version: hub.name.clone(),
+                controller: false,
+                controllers: Vec::new(),
+                webhooks: None,
+                ..(**any).clone()
+            };
+            match own.iter_mut().find(|it| it.version == hub.name) {
+                Some(known) => known.webhooks.get_or_insert_default().conversion = true,
+                None => {
+                    let webhooks = GoWebhooks {
+                        conversion: true,
+                        ..GoWebhooks::default()
+                    };
+                    hubs_to_add.push(GoResource {
+                        webhooks: Some(webhooks),
+                        ..alone
+                    });
+                }
+            }
+        }
+        self.resources.extend(hubs_to_add);
+        notes
     }
 
     /// Takes from the definitions what PROJECT says otherwise: the group of a kind if only one definition has that kind and version, and

@@ -1,6 +1,6 @@
 //! What Go files say. They are read line by line, in the form that gofmt gives them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use crate::quote;
@@ -59,11 +59,38 @@ pub fn markers(path: &str, text: &str) -> Vec<Marker> {
         ["rbac", "webhook"].contains(&name).then(|| Marker {
             path: path.clone(),
             name: name.to_owned(),
-            arguments: arguments.trim().to_owned(),
+            arguments: last_of_each(arguments.trim()),
             allowed: BTreeSet::new(),
         })
     };
     text.lines().filter_map(marker).collect()
+}
+
+/// Arguments of which none is there twice: controller-gen takes the last one, and kbr accepts one.
+fn last_of_each(arguments: &str) -> String {
+    let key = |argument: &str| {
+        let (key, _) = argument.split_once('=')?;
+        let is_key = key.bytes().all(|it| it.is_ascii_alphanumeric());
+        is_key.then(|| key.to_owned())
+    };
+    let mut found: Vec<String> = Vec::new();
+    let mut places: BTreeMap<String, usize> = BTreeMap::new();
+    let mut place = 0;
+    for argument in arguments.split(',') {
+        match (key(argument), found.get_mut(place)) {
+            // A list in braces, or a comma in quotes.
+            (None, Some(before)) => *before = format!("{before},{argument}"),
+            (key, _) => {
+                let key = key.unwrap_or_default();
+                place = *places.entry(key).or_insert(found.len());
+                match found.get_mut(place) {
+                    Some(before) => argument.clone_into(before),
+                    None => found.push(argument.to_owned()),
+                }
+            }
+        }
+    }
+    found.join(",")
 }
 
 /// Texts that constants of finalizers have: `const captainFinalizer = "crew.example.com/finalizer"`.

@@ -318,3 +318,25 @@ fn a_type_whose_methods_another_reconciler_calls_is_that_of_its_file() {
         ]
     );
 }
+
+#[test]
+fn of_an_argument_that_is_there_twice_the_last_one_counts_as_for_controller_gen() {
+    for (written, read) in [
+        (
+            "path=/a,failurePolicy=fail,verbs={create,update},failurePolicy=ignore",
+            "path=/a,failurePolicy=ignore,verbs={create,update}",
+        ),
+        (
+            "groups=apps,resources=a;b,verbs=get",
+            "groups=apps,resources=a;b,verbs=get",
+        ),
+        ("verbs={create,update},verbs=delete", "verbs=delete"),
+        (
+            "verbs=delete,path=/a,verbs={create,update}",
+            "verbs={create,update},path=/a",
+        ),
+    ] {
+        let text = format!("// +kubebuilder:webhook:{written}\n");
+        assert_eq!(source::markers("a.go", &text)[0].arguments, read);
+    }
+}
