@@ -53,8 +53,8 @@ pub struct Found {
     pub webhooks: Vec<Described>,
     /// The Go files with webhooks and conversions.
     pub admitting: Vec<Admitting>,
-    /// A sentence for each kind whose conversion is not taken over.
-    pub conversions_left: Vec<String>,
+    /// A sentence for each conversion that is not taken over, and for each change of a webhook's comment.
+    pub admission_notes: Vec<String>,
     /// The objects in `config/samples`.
     pub samples: Samples,
     /// What its `config/default` deploys.
@@ -135,19 +135,21 @@ pub fn read_with(files: &Files, crds: Option<&Files>) -> anyhow::Result<Found> {
     project.correct(&all);
     let texts = sources.iter();
     let reconcilers = Reconcilers::read(texts.map(|(path, text)| (path.as_str(), text.as_str())));
-    let (webhooks, permissions) = markers(&sources, &project)?;
+    let (mut webhooks, permissions) = markers(&sources, &project)?;
+    let mut admission_notes: Vec<_> = webhooks.iter_mut().flat_map(webhooks::correct).collect();
+    let webhooks: Vec<_> = webhooks.into_iter().map(Described::new).collect();
     let admitting = sources.iter();
     let admitting = admitting.filter_map(|(path, text)| Admitting::of(path, text));
     let admitting: Vec<_> = admitting.collect();
     let hubs: BTreeSet<_> = admitting.iter().flat_map(Admitting::hubs).collect();
     project.correct_hubs(&hubs);
-    let conversions_left = project.correct_conversions(&rendered, &all, &hubs);
+    admission_notes.extend(project.correct_conversions(&rendered, &all, &hubs));
     let helpers = reconcilers::helpers(&reconcilers, &sources);
     Ok(Found {
         helpers,
         definitions: definitions.files.into_values().flatten().collect(),
         elsewhere: definitions.elsewhere,
-        conversions_left,
+        admission_notes,
         reconcilers,
         permissions,
         webhooks,
@@ -204,7 +206,7 @@ fn check_names(files: &Files) -> anyhow::Result<()> {
 fn markers(
     sources: &[(&String, &String)],
     project: &GoProject,
-) -> anyhow::Result<(Vec<Described>, Vec<Marker>)> {
+) -> anyhow::Result<(Vec<Marker>, Vec<Marker>)> {
     let markers = sources
         .iter()
         .flat_map(|(path, text)| source::markers(path, text));
@@ -222,10 +224,7 @@ fn markers(
             marker.remove(&argument);
         }
     }
-    Ok((
-        webhooks.into_iter().map(Described::new).collect(),
-        permissions,
-    ))
+    Ok((webhooks, permissions))
 }
 
 fn has_extension(path: &str, extensions: &[&str]) -> bool {

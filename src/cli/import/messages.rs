@@ -30,7 +30,7 @@ pub fn report(args: &Args, found: &Found, imported: &Imported) -> Report {
         running::notes(found, &imported.intent.project().head),
     );
     report.extend(Part::Admission, unclaimed::webhooks(found, imported));
-    report.extend(Part::Admission, found.conversions_left.iter().cloned());
+    report.extend(Part::Admission, found.admission_notes.iter().cloned());
     report.extend(Part::Permissions, imported.permissions.iter().cloned());
     report.extend(Part::Running, imported.deployed.running.iter().cloned());
     report.extend(Part::Deployment, imported.deployed.notes.iter().cloned());

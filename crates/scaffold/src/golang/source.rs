@@ -37,6 +37,23 @@ impl Marker {
         self.arguments = arguments.collect::<Vec<_>>().join(",");
     }
 
+    /// Sets an argument, or removes it.
+    pub fn set(&mut self, name: &str, value: Option<&str>) {
+        let value = value.map(|value| format!("{name}={value}"));
+        let before = self.value(name).is_some();
+        match value {
+            Some(value) if !before => self.arguments = format!("{},{value}", self.arguments),
+            Some(value) => self.arguments = last_of_each(&format!("{},{value}", self.arguments)),
+            None => {
+                let others = split(&self.arguments);
+                let others = others
+                    .into_iter()
+                    .filter(|it| key(it).as_deref() != Some(name));
+                self.arguments = others.collect::<Vec<_>>().join(",");
+            }
+        }
+    }
+
     /// The value of an argument.
     pub fn value(&self, name: &str) -> Option<&str> {
         let pairs = self
@@ -66,28 +83,36 @@ pub fn markers(path: &str, text: &str) -> Vec<Marker> {
     text.lines().filter_map(marker).collect()
 }
 
+/// The name of an argument.
+fn key(argument: &str) -> Option<String> {
+    let (key, _) = argument.split_once('=')?;
+    let is_key = key.bytes().all(|it| it.is_ascii_alphanumeric());
+    is_key.then(|| key.to_owned())
+}
+
+/// The arguments, each with the lists in braces and the commas in quotes that belong to it.
+fn split(arguments: &str) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    for part in arguments.split(',') {
+        match found.last_mut() {
+            Some(before) if key(part).is_none() => *before = format!("{before},{part}"),
+            _ => found.push(part.to_owned()),
+        }
+    }
+    found
+}
+
 /// Arguments of which none is there twice: controller-gen takes the last one, and kbr accepts one.
 fn last_of_each(arguments: &str) -> String {
-    let key = |argument: &str| {
-        let (key, _) = argument.split_once('=')?;
-        let is_key = key.bytes().all(|it| it.is_ascii_alphanumeric());
-        is_key.then(|| key.to_owned())
-    };
     let mut found: Vec<String> = Vec::new();
     let mut places: BTreeMap<String, usize> = BTreeMap::new();
-    let mut place = 0;
-    for argument in arguments.split(',') {
-        match (key(argument), found.get_mut(place)) {
-            // A list in braces, or a comma in quotes.
-            (None, Some(before)) => *before = format!("{before},{argument}"),
-            (key, _) => {
-                let key = key.unwrap_or_default();
-                place = *places.entry(key).or_insert(found.len());
-                match found.get_mut(place) {
-                    Some(before) => argument.clone_into(before),
-                    None => found.push(argument.to_owned()),
-                }
-            }
+    for argument in split(arguments) {
+        let place = *places
+            .entry(key(&argument).unwrap_or_default())
+            .or_insert(found.len());
+        match found.get_mut(place) {
+            Some(before) => *before = argument,
+            None => found.push(argument),
         }
     }
     found.join(",")

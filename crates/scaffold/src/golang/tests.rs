@@ -340,3 +340,20 @@ fn of_an_argument_that_is_there_twice_the_last_one_counts_as_for_controller_gen(
         assert_eq!(source::markers("a.go", &text)[0].arguments, read);
     }
 }
+
+#[test]
+fn a_webhook_of_an_older_kubernetes_is_one_that_the_api_server_accepts() {
+    let corrected = |arguments: &str| {
+        let text = format!("// +kubebuilder:webhook:{arguments}\n");
+        let mut marker = source::markers("a.go", &text).remove(0);
+        let notes = webhooks::correct(&mut marker).len();
+        (marker.arguments, notes)
+    };
+    let good =
+        "path=/a,sideEffects=NoneOnDryRun,admissionReviewVersions={v1,v1beta1},timeoutSeconds=9";
+    assert_eq!(corrected(good), (good.to_owned(), 0));
+    let old =
+        "path=/a,admissionReviewVersions=v1beta1,webhookVersions={v1,v1beta1},timeoutSeconds=60";
+    let now = "path=/a,admissionReviewVersions=v1,sideEffects=None";
+    assert_eq!(corrected(old), (now.to_owned(), 4));
+}

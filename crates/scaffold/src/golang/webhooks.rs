@@ -23,6 +23,37 @@ pub struct Described {
     resources: BTreeSet<String>,
 }
 
+/// What Kubernetes 1.22 and later reject in a comment, which controller-gen may have written for an older one. Returns a note for each
+/// change.
+pub fn correct(marker: &mut Marker) -> Vec<String> {
+    let effects = marker.value("sideEffects").map(str::to_owned);
+    let versions = marker.value("admissionReviewVersions").map(str::to_owned);
+    let timeout = marker.value("timeoutSeconds").map(str::parse);
+    let has_v1 = versions.is_some_and(|it| it.split([';', ',', '{', '}']).any(|it| it == "v1"));
+    let has_effects = effects.is_some_and(|it| ["None", "NoneOnDryRun"].contains(&it.as_str()));
+    let is_timeout = |it: Result<u8, _>| it.is_ok_and(|it: u8| (1..=30).contains(&it));
+    let changes = [
+        (!has_effects, "sideEffects", Some("None")),
+        (!has_v1, "admissionReviewVersions", Some("v1")),
+        (
+            marker.value("webhookVersions").is_some(),
+            "webhookVersions",
+            None,
+        ),
+        (!timeout.is_none_or(is_timeout), "timeoutSeconds", None),
+    ];
+    let mut notes = Vec::new();
+    for (_, name, value) in changes.into_iter().filter(|(is_wrong, ..)| *is_wrong) {
+        marker.set(name, value);
+        let to = value.map_or_else(|| "removed".to_owned(), |value| format!("set to `{value}`"));
+        notes.push(format!(
+            "`{name}` of a webhook is {to}, because the API server or the operator rejects what its comment in Go says: `{}`",
+            marker.path
+        ));
+    }
+    notes
+}
+
 impl Described {
     /// What a comment describes.
     pub fn new(marker: Marker) -> Self {
