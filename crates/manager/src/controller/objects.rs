@@ -48,6 +48,8 @@ impl<K: Object> Context<K> {
     /// Nothing deletes it with the object being reconciled, so delete it in a [finalizer](crate::Controller::finalizer).
     /// An existing object of that name is not rejected: the fields that `object` sets are taken over from their
     /// field managers. It triggers a reconcile if a [`watches`](crate::Controller::watches) maps it to the object.
+    /// If the controller watches or reads the kind, nothing is sent for an object that is up to date; otherwise, and once
+    /// after each start, a request is sent that then changes nothing.
     ///
     /// Needs the verbs `get`, `create` and `patch` on the kind.
     ///
