@@ -193,7 +193,7 @@ pub fn next_steps(args: &Args, imported: &Imported) -> Lines {
     match &imported.controllers[..] {
         [] => {}
         [(path, Some(go))] => text.add(format_args!("  port {path}, which has {go} as a comment")),
-        _ => text.add("  port the controllers, each of which has its Go file as a comment"),
+        _ => text.add("  port the controllers, which have their Go files as comments"),
     }
     text
 }

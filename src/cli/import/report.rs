@@ -52,8 +52,8 @@ pub struct Report {
     said: BTreeSet<String>,
     /// Where the note is that a sentence without one of its names belongs to.
     similar: BTreeMap<(Part, Vec<String>), usize>,
-    /// Each controller's file, with the Go file that it replaces.
-    ported: Vec<(String, Option<String>)>,
+    /// The file of each controller and webhook, with the Go files that it replaces.
+    ported: BTreeMap<String, Vec<String>>,
 }
 
 /// A sentence, split at its backticks, and the names that it is about.
@@ -131,9 +131,14 @@ impl Report {
         notes.into_iter().for_each(|note| self.add(part, &note));
     }
 
-    /// Adds files to port, each with its Go file.
+    /// Adds files to port, each with a Go file.
     pub fn port(&mut self, files: &[(String, Option<String>)]) {
-        self.ported.extend_from_slice(files);
+        for (path, go) in files {
+            self.ported
+                .entry(path.clone())
+                .or_default()
+                .extend(go.clone());
+        }
     }
 
     /// The text of `IMPORT.md`.
@@ -153,11 +158,14 @@ impl Report {
             }
         }
         if !self.ported.is_empty() {
-            text += "\n## To port\n\n| File | Go file, which it has as a comment |\n|---|---|\n";
+            text += "\n## To port\n\n| File | Go files, which it has as comments |\n|---|---|\n";
         }
         for (path, go) in &self.ported {
-            let go = go.as_deref().map(quote::markdown);
-            let go = go.as_deref().unwrap_or("no reconciler was found for it");
+            let all: Vec<_> = go.iter().map(|it| quote::markdown(it)).collect();
+            let go = match &all[..] {
+                [] => "no reconciler was found for it".to_owned(),
+                all => all.join(", "),
+            };
             let _ = writeln!(text, "| {} | {go} |", quote::markdown(path));
         }
         text
@@ -196,7 +204,14 @@ mod tests {
         }
         report.add(Part::Running, "both lead");
         report.add(Part::Running, "both lead");
-        report.port(&[("src/controllers/captain.rs".to_owned(), None)]);
+        let file = |go: Option<&str>| {
+            [(
+                "src/controllers/captain.rs".to_owned(),
+                go.map(str::to_owned),
+            )]
+        };
+        report.port(&file(Some("a.go")));
+        report.port(&file(Some("b.go")));
         let lines = report.lines(true).to_string();
         assert!(
             lines.starts_with("note: both lead\nnote: file 0\n"),
@@ -211,6 +226,8 @@ mod tests {
         let order = ["## Take over", "- [ ] both lead", "## Other", "## To port"];
         let places: Vec<_> = order.map(|it| text.find(it).unwrap()).into();
         assert!(places.is_sorted(), "{text}");
+        let row = "| `src/controllers/captain.rs` | `a.go`, `b.go` |\n";
+        assert!(text.ends_with(row), "{text}");
     }
 
     #[test]
