@@ -134,10 +134,9 @@ impl Report {
     /// Adds files to port, each with a Go file.
     pub fn port(&mut self, files: &[(String, Option<String>)]) {
         for (path, go) in files {
-            self.ported
-                .entry(path.clone())
-                .or_default()
-                .extend(go.clone());
+            let all = self.ported.entry(path.clone()).or_default();
+            let new = go.clone().filter(|it| !all.contains(it));
+            all.extend(new);
         }
     }
 
