@@ -66,7 +66,10 @@ pub fn check(
     )))
 }
 
-/// Whether only an operator in Go needs it: kbr's applies need no `update`, and its Lease has a role of its own.
+/// Whether only an operator in Go needs it: kbr's applies need no `update`, its status is written by a patch, its events have a group of
+/// their own, and its Lease a role.
 fn is_of_go(asked: &Access) -> bool {
-    asked.verb == "update" || asked.resource == "leases"
+    let reads_status = asked.verb == "get" && asked.resource.ends_with("/status");
+    let is_core_event = asked.group.is_empty() && asked.resource == "events";
+    asked.verb == "update" || asked.resource == "leases" || reads_status || is_core_event
 }

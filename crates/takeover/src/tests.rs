@@ -221,7 +221,12 @@ fn permissions_are_those_of_the_running_operator() {
         &there("pods", "delete"),
         "note  the operator in Go has permissions that this project does not have: delete pods",
     );
-    for (resource, verb) in [("configmaps", "patch"), ("pods", "update")] {
+    for (resource, verb) in [
+        ("configmaps", "patch"),
+        ("pods", "update"),
+        ("events", "create"),
+        ("pods/status", "get"),
+    ] {
         assert!(!report(&there(resource, verb), &[]).contains("has permissions"));
     }
 }
