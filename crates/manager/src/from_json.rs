@@ -9,6 +9,8 @@ use serde::{
 };
 use serde_json::{Error, Value, map};
 
+use crate::controller::retry::terminal;
+
 /// Reads an object from JSON, as `serde_json::json!` builds it. A field that the type does not have is an error.
 ///
 /// The types of `k8s_openapi` ignore unknown fields, because objects may come from a newer API server. In your own code, such
@@ -29,7 +31,7 @@ use serde_json::{Error, Value, map};
 /// A struct with `#[serde(flatten)]` and an enum without a tag ignore unknown fields all the same: serde does not tell.
 ///
 /// # Errors
-/// The JSON has such a field, or a value of another type; the error names its path.
+/// The JSON has such a field, or a value of another type; the error names its path. It is [`terminal`]: to retry does not help.
 pub fn from_json<T: DeserializeOwned>(json: Value) -> anyhow::Result<T> {
     let found = RefCell::default();
     let read = T::deserialize(At {
@@ -47,8 +49,10 @@ pub fn from_json<T: DeserializeOwned>(json: Value) -> anyhow::Result<T> {
     } = found.into_inner();
     unknown.sort();
     let object = read.map_err(|error| match failed {
-        Some(path) => anyhow::anyhow!("`{path}` of {name} cannot be read: {error}"),
-        None => anyhow::anyhow!("cannot read {name}: {error}"),
+        Some(path) => terminal(anyhow::anyhow!(
+            "`{path}` of {name} cannot be read: {error}"
+        )),
+        None => terminal(anyhow::anyhow!("cannot read {name}: {error}")),
     })?;
     if unknown.is_empty() {
         return Ok(object);
@@ -61,7 +65,7 @@ pub fn from_json<T: DeserializeOwned>(json: Value) -> anyhow::Result<T> {
             let _ = write!(text, "\nhelp: did you mean `{nearest}`?");
         }
     }
-    Err(anyhow::Error::msg(text))
+    Err(terminal(anyhow::Error::msg(text)))
 }
 
 /// What was noticed on the way.
