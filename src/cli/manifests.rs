@@ -27,6 +27,10 @@ use kbr_scaffold::workdir;
 /// Files that are up to date are not touched. kbr never changes a file that lacks its header.
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag on the command line"
+)]
 pub struct Args {
     #[command(subcommand)]
     pub question: Option<Question>,

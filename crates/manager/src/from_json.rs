@@ -115,7 +115,7 @@ impl At<'_> {
             Value::Object(map) => visitor.visit_map(Fields {
                 rest: map.into_iter(),
                 next: None,
-                fields,
+                siblings: fields,
                 path: &self.path,
                 found: self.found,
             }),
@@ -190,7 +190,7 @@ impl<'de> Deserializer<'de> for At<'_> {
 struct Fields<'a> {
     rest: map::IntoIter,
     next: Option<(String, Value)>,
-    fields: &'static [&'static str],
+    siblings: &'static [&'static str],
     path: &'a Path<'a>,
     found: &'a RefCell<Found>,
 }
@@ -212,7 +212,7 @@ impl<'de> MapAccess<'de> for Fields<'_> {
         let at = At {
             value,
             path: Path::Field(self.path, &name),
-            siblings: self.fields,
+            siblings: self.siblings,
             found: self.found,
         };
         let path = at.path;

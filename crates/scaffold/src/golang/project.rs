@@ -248,25 +248,21 @@ impl GoProject {
                 notes.push(format!("not taken over: conversions of kinds that `PROJECT` does not name: `{kind}`; create each with `kbr create webhook --conversion`"));
                 continue;
             };
+            let webhooks = GoWebhooks {
+                conversion: true,
+                ..GoWebhooks::default()
+            };
             let alone = GoResource {
                 version: hub.name.clone(),
                 controller: false,
                 controllers: Vec::new(),
-                webhooks: None,
+                webhooks: Some(webhooks),
                 ..(**any).clone()
             };
-            match own.iter_mut().find(|it| it.version == hub.name) {
-                Some(known) => known.webhooks.get_or_insert_default().conversion = true,
-                None => {
-                    let webhooks = GoWebhooks {
-                        conversion: true,
-                        ..GoWebhooks::default()
-                    };
-                    hubs_to_add.push(GoResource {
-                        webhooks: Some(webhooks),
-                        ..alone
-                    });
-                }
+            if let Some(known) = own.iter_mut().find(|it| it.version == hub.name) {
+                known.webhooks.get_or_insert_default().conversion = true;
+            } else {
+                hubs_to_add.push(alone);
             }
         }
         self.resources.extend(hubs_to_add);
