@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::Imported;
 use kbr_host::diagnostic::Problems;
+use kbr_scaffold::blueprint::Edit;
 use kbr_scaffold::golang::{self, Admitting, Found, GoResource, GoWebhooks, carried};
 use kbr_scaffold::project::{Project, Table};
 use kbr_scaffold::resource::target::Target;
@@ -34,6 +35,10 @@ impl Imported {
             _ if !said.conversion => {}
             Some(reason) => self.webhooks_left.push(format!(
                 "not taken over: the conversion of `{}`, because {reason}; create it with `kbr create webhook`",
+                resource.kind
+            )),
+            None if statuses(target, found).len() > 1 => self.webhooks_left.push(format!(
+                "not taken over: conversions between versions of which only some have a status: `{}`; create each with `kbr create webhook --conversion`",
                 resource.kind
             )),
             None => {
@@ -91,6 +96,11 @@ impl Imported {
         let mut edits = carried::webhook(&webhook, &found.webhooks, head);
         let described = golang::described(&webhook, &found.webhooks);
         let described: BTreeSet<_> = described.map(|(_, _, it)| &it.marker.path).collect();
+        if statuses(&webhook.target, found).contains(&false) {
+            let versions = self.intent.project().versions(&webhook.target);
+            let spokes = versions.filter(|it| webhook.spokes.contains(&it.version));
+            edits.extend(spokes.map(|it| Edit::replace(&it.conversion_path(), STATUS, "")));
+        }
         let kind = &webhook.target.kind;
         let is_of = |file: &&Admitting| {
             file.converts(kind, &webhook.spokes) || described.contains(&file.path)
@@ -111,6 +121,17 @@ impl Imported {
         self.intent.add(Table::Webhook(webhook));
         self.intent.edit(edits);
     }
+}
+
+/// What the template of a conversion says of the status, which some kinds do not have.
+const STATUS: &str = "            status: carry(&object.status)?,\n";
+
+/// Whether versions of a kind have a status: yes, no, or both.
+fn statuses(target: &Target, found: &Found) -> BTreeSet<bool> {
+    let mut all = found.definitions.iter();
+    let definition = all.find(|it| it.kind == target.kind && it.group == target.full_group);
+    let versions = definition.into_iter().flat_map(|it| &it.versions);
+    versions.map(|it| it.has_status).collect()
 }
 
 /// The table of a version, by its version.

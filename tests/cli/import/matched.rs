@@ -131,6 +131,8 @@ fn conversions_come_with_their_go() {
 #[test]
 fn the_crds_that_go_deploys_decide_which_kinds_are_converted() {
     let folder = folder();
+    let crd = "config/crd/bases/crew.example.com_captains.yaml";
+    change(&folder, crd, "    subresources:\n      status: {}\n", "");
     super::safe::second_version(&folder);
     // PROJECT names no conversion, and not the hub.
     let hub = "package v2\n\nfunc (*Captain) Hub() {}\n";
@@ -146,6 +148,12 @@ fn the_crds_that_go_deploys_decide_which_kinds_are_converted() {
     printed(&folder, &[]);
     let spoke = "manager.spoke::<Captain, CaptainV1>();";
     has(&folder, "src/webhooks/crew_v2_captain.rs", &[spoke]);
+    // The kind has no status, so neither has its conversion.
+    let conversion = folder
+        .path()
+        .join("new/api/src/crew/v1/captain_conversion.rs");
+    let conversion = std::fs::read_to_string(conversion).unwrap();
+    assert!(!conversion.contains("object.status"), "{conversion}");
 
     // PROJECT names one, and Go deploys none.
     std::fs::remove_dir_all(folder.path().join("new")).unwrap();
