@@ -165,7 +165,7 @@ fn sources_that_do_not_exist_are_explained() {
             "error: `./gone` is not a folder\nhelp: pass a folder with CRDs",
         ),
     ] {
-        let printed = project.manifests(&["compare", from]);
+        let printed = project.manifests(&["compare", "--", from]);
         assert!(
             !printed.works && printed.stderr.starts_with(expected),
             "{from}: {printed:?}"
