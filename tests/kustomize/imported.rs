@@ -41,7 +41,7 @@ const DEPLOYED: [(&str, &str); 8] = [
     ),
     (
         "config/crd/kustomization.yaml",
-        "resources: [bases/crew.example.com_captains.yaml]\nlabels:\n- pairs: {contract: v1}\n",
+        "resources: [bases/crew.example.com_captains.yaml]\nlabels:\n- pairs: {contract: v1}\npatches:\n- patch: |-\n    apiVersion: apiextensions.k8s.io/v1\n    kind: CustomResourceDefinition\n    metadata: {name: captains.crew.example.com, labels: {moves: \"1\"}, annotations: {api-approved.kubernetes.io: unapproved, cert-manager.io/inject-ca-from: a/b}}\n",
     ),
     (
         "config/rbac/kustomization.yaml",
@@ -101,6 +101,12 @@ fn what_a_project_in_go_deploys_is_deployed_by_the_imported_one_or_named() {
     assert_eq!(pod["containers"].as_array().unwrap().len(), 2);
     assert_eq!(pod["containers"][0]["livenessProbe"]["periodSeconds"], 7);
     assert!(ours.contains_key("ServiceAccount P-daemon"));
+    let crd = &ours["CustomResourceDefinition captains.crew.example.com"]["metadata"];
+    assert_eq!(crd["labels"]["moves"], "1");
+    assert_eq!(
+        crd["annotations"]["api-approved.kubernetes.io"],
+        "unapproved"
+    );
     let account = &ours["ServiceAccount P-mate"]["metadata"];
     assert_eq!(account["annotations"], json!({ "cloud": "role" }));
     let main = fs::read_to_string(project.path().join("src/main.rs")).unwrap();

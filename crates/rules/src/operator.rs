@@ -9,7 +9,8 @@ pub struct Operator<'a> {
     pub namespace: &'a str,
     /// The name of its `ServiceAccount`.
     pub account: &'a str,
-    pod: &'a Value,
+    /// The Deployment.
+    pub deployment: &'a Value,
 }
 
 impl<'a> Operator<'a> {
@@ -28,7 +29,7 @@ impl<'a> Operator<'a> {
         Some(Self {
             namespace: found["metadata"]["namespace"].as_str()?,
             account: pod["serviceAccountName"].as_str()?,
-            pod,
+            deployment: found,
         })
     }
 
@@ -49,6 +50,9 @@ impl<'a> Operator<'a> {
     }
 
     fn containers(&self) -> impl Iterator<Item = &'a Value> {
-        self.pod["containers"].as_array().into_iter().flatten()
+        self.deployment["spec"]["template"]["spec"]["containers"]
+            .as_array()
+            .into_iter()
+            .flatten()
     }
 }

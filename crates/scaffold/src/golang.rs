@@ -142,7 +142,6 @@ pub fn read_with(files: &Files, crds: Option<&Files>) -> anyhow::Result<Found> {
     let admitting = admitting.filter_map(|(path, text)| Admitting::of(path, text));
     let admitting: Vec<_> = admitting.collect();
     let hubs: BTreeSet<_> = admitting.iter().flat_map(Admitting::hubs).collect();
-    project.correct_hubs(&hubs);
     admission_notes.extend(project.correct_conversions(&rendered, &all, &hubs));
     let helpers = reconcilers::helpers(&reconcilers, &sources);
     Ok(Found {

@@ -1,6 +1,7 @@
 //! `kbr import --check`: what prevents a project from taking over from a running operator.
 
 mod definitions;
+mod deployment;
 mod leading;
 mod objects;
 mod permissions;
@@ -105,7 +106,7 @@ pub type Get<'a> = &'a dyn Fn(&[&str]) -> anyhow::Result<Vec<Value>>;
 /// Something in the cluster cannot be read.
 pub fn check(project: &Successor<'_>, get: Get<'_>) -> anyhow::Result<Vec<Line>> {
     let mut lines = vec![leading::lease(project, get)?];
-    let running = leading::deployment(project, get, &mut lines)?;
+    let running = deployment::check(project, get, &mut lines)?;
     if let Some(running) = running.and_then(|it| Identity::of(&[it]).ok()) {
         lines.extend(permissions::check(project, &running, get)?);
     }

@@ -10,7 +10,10 @@ fn rendered() -> Vec<Value> {
         let service = json!({"name": "captains-webhook", "namespace": "captains-system"});
         json!({"name": name, "clientConfig": {"service": service}})
     };
+    let mut other = deployment("captains-cache", "captains-system", "cache");
+    other["metadata"]["labels"] = json!({});
     vec![
+        other,
         deployment("captains-controller-manager", "captains-system", "manager"),
         json!({
             "kind": "Role", "metadata": {"name": "captains-leader-election-role"},
@@ -183,7 +186,7 @@ fn the_deployment_is_replaced_in_place() {
     check_line(&[], "note  `captains-system` has no Deployment");
     check_line(
         &[(DEPLOYMENTS, deployment(OURS, "old-system", "manager"))],
-        "wrong  the Deployment `captains-controller-manager` also runs in the namespace `old-system`",
+        "wrong  the Deployment `captains-controller-manager` runs in the namespace `old-system`, and this project in `captains-system`",
     );
 }
 
@@ -302,7 +305,7 @@ fn definitions_are_equal_or_compatible() {
         "wrong  the operator in Go converts the versions",
     );
     let mut project = rendered();
-    project[4]["spec"]["conversion"] = json!({"strategy": "Webhook"});
+    project[5]["spec"]["conversion"] = json!({"strategy": "Webhook"});
     let report = report_of(&project, &[(CRDS, crd())], &[]);
     assert!(
         report.contains("and this project converts them"),

@@ -2,15 +2,20 @@
 
 use serde_json::Value;
 
-use super::leading::WEBHOOKS;
 use super::{Get, Line, Successor, list, name};
+
+/// The kinds of webhook configurations.
+pub const CONFIGURATIONS: [&str; 2] = [
+    "MutatingWebhookConfiguration",
+    "ValidatingWebhookConfiguration",
+];
 
 /// What cert-manager's CA injector reads.
 const INJECTED: &str = "cert-manager.io/inject-ca-from";
 
 /// Compares the webhooks that call the operator's namespace with those of the project.
 pub fn check(project: &Successor<'_>, get: Get<'_>, lines: &mut Vec<Line>) -> anyhow::Result<()> {
-    for kind in WEBHOOKS {
+    for kind in CONFIGURATIONS {
         let resource = format!("{}s.admissionregistration.k8s.io", kind.to_lowercase());
         let found = get(&[&resource])?;
         lines.extend(project.of_kind(kind).filter_map(|ours| new(ours, &found)));

@@ -53,6 +53,20 @@ impl<C, M> Kind<C, M> {
         }
     }
 
+    /// Whether a kind that is only read may be missing, and the mistake of a predicate, which has no effect then.
+    pub(crate) fn read_only(self) -> (bool, Option<String>)
+    where
+        C: Cached,
+    {
+        let mistake = format!(
+            "`.reads(kind::<{0}>().when(…))`: the kind is only read, so no update of it triggers anything\n\
+             help: leave `.when(…)` out, or watch the kind",
+            C::kind(&())
+        );
+        let has_effect = self.filter.is_empty();
+        (self.is_optional, (!has_effect).then_some(mistake))
+    }
+
     /// Reconciles on an update of an object of this kind only if `predicate` returns true. It is called with the object
     /// before and after the update; see [`predicate`](crate::predicate). If there are several, all must return true.
     ///

@@ -58,6 +58,11 @@ impl<K> Filter<K> {
     pub(crate) fn add(&mut self, predicate: impl Fn(&K, &K) -> bool + Send + Sync + 'static) {
         self.0.push(Box::new(predicate));
     }
+
+    /// Whether it passes everything.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
 }
 
 impl<K: Cached> Filter<K> {

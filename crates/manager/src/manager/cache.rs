@@ -82,12 +82,10 @@ impl Manager {
     /// Needs the verbs `list` and `watch` on `C`. A replica that cannot list the objects within `--cache-sync-timeout`
     /// ends with an error, also if the kind is not installed: only kinds of controllers can be
     /// [optional](crate::Kind::optional).
-    #[allow(
-        clippy::needless_pass_by_value,
-        reason = "a kind is written where it is passed, as for `owns` and `watches`"
-    )]
     pub fn reads<C: Cached, M: Cached>(&mut self, kind: Kind<C, M>) {
-        if kind.is_optional {
+        let (is_optional, mistake) = kind.read_only();
+        self.mistakes.extend(mistake);
+        if is_optional {
             let name = C::kind(&());
             self.mistakes.push(format!(
                 "`manager.reads(kind::<{name}>().optional())` cannot start without the kind\n\

@@ -197,13 +197,11 @@ impl<'a, K: Object> Controller<'a, K> {
     /// are all objects of the kind, unless [`Manager::cache`] selects some.
     ///
     /// Needs the verbs `list` and `watch` on `C`.
-    #[allow(
-        clippy::needless_pass_by_value,
-        reason = "a kind is written where it is passed, as for `owns` and `watches`"
-    )]
     pub fn reads<C: Cached, M: Cached>(mut self, kind: Kind<C, M>) -> Self {
+        let (is_optional, mistake) = kind.read_only();
+        self.parts.manager.mistakes.extend(mistake);
         let cache = self.parts.manager.caches.of::<M>();
-        self.parts.read(&cache, kind.is_optional);
+        self.parts.read(&cache, is_optional);
         self
     }
 

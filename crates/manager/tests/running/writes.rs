@@ -217,7 +217,7 @@ async fn an_update_of_a_status_that_is_a_subresource_is_an_error() {
 }
 
 #[tokio::test]
-async fn a_second_clean_up_of_one_name_or_place_of_conditions_is_a_mistake() {
+async fn what_a_registration_says_twice_or_without_effect_is_a_mistake() {
     let wrong = |manager: &mut Manager| {
         manager
             .controller::<Captain>("captain")
@@ -225,12 +225,16 @@ async fn a_second_clean_up_of_one_name_or_place_of_conditions_is_a_mistake() {
             .finalizer("example.com/a", async |_, _| Ok(Cleanup::Done))
             .conditions(|status| (&mut status.conditions, &mut status.observed_generation))
             .conditions_only(|status| &mut status.conditions)
+            .reads(kind::<ConfigMap>().when(|_, _| false))
             .reconcile(async |_, _| Ok(Action::await_change()));
+        manager.reads(kind::<ConfigMap>().optional());
     };
     let error = FakeApi::new().run(wrong).unwrap_err().to_string();
     for part in [
         "controller `captain` has the finalizer `example.com/a` twice",
         "controller `captain` names the conditions twice",
+        "`.reads(kind::<ConfigMap>().when(…))`: the kind is only read",
+        "`manager.reads(kind::<ConfigMap>().optional())` cannot start without the kind",
     ] {
         assert!(error.contains(part), "no {part:?} in {error}");
     }

@@ -8,9 +8,11 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
+use super::kustomize::METADATA;
 use super::yaml::text;
 use super::{Found, Object};
 use crate::blueprint::Edit;
+use crate::imported::Definition;
 use crate::project::Head;
 use crate::quote::{self, is_plain};
 use crate::yaml;
@@ -39,7 +41,7 @@ pub fn deployed(found: &Found, head: &Head) -> anyhow::Result<Deployed> {
     deployed.arguments(found);
     deployed.account(found, head)?;
     deployed.others(found, head)?;
-    deployed.labels(found);
+    deployed.labels(found)?;
     let unknown = found.rendered.unknown.iter();
     deployed.notes.extend(unknown.map(|what| {
         let what = what.escape_debug();
@@ -67,16 +69,16 @@ impl Deployed {
         let mut patch =
             json!({ "apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata });
         put(&mut patch, "imagePullSecrets", secrets.clone());
-        self.patch_of("ServiceAccount", "config/rbac", patch)
+        self.patch_of("ServiceAccount", "config/rbac", &[patch])
     }
 
     /// A patch in a folder, with its kustomization.
-    fn patch_of(&mut self, what: &str, folder: &str, patch: Value) -> anyhow::Result<()> {
+    fn patch_of(&mut self, what: &str, folder: &str, patches: &[Value]) -> anyhow::Result<()> {
         const FILE: &str = "imported_patch.yaml";
-        let text = yaml::render(&[patch])?;
+        let text = yaml::render(patches)?;
         self.files.push((
             format!("{folder}/{FILE}"),
-            format!("# What the {what} of the operator in Go has besides.\n{text}"),
+            format!("# What the project in Go adds to its {what}.\n{text}"),
         ));
         self.edits.push(Edit::append(
             &format!("{folder}/kustomization.yaml"),
@@ -85,13 +87,22 @@ impl Deployed {
         Ok(())
     }
 
-    /// The labels that kustomizations in Go add to all objects, or to all CRDs.
-    fn labels(&mut self, found: &Found) {
+    /// The labels that kustomizations in Go add to all objects, or to all CRDs, and what they add to single CRDs.
+    fn labels(&mut self, found: &Found) -> anyhow::Result<()> {
         let is_crd = |it: &&Object| it.kind() == "CustomResourceDefinition";
         let (crds, others): (Vec<_>, Vec<_>) = found.rendered.objects.iter().partition(is_crd);
         let of_all = common(&others);
         let mut of_crds = common(&crds);
         of_crds.retain(|key, value| of_all.get(key) != Some(value));
+        let is_of_all = |key: &str| of_all.contains_key(key) || of_crds.contains_key(key);
+        let patches: Vec<_> = crds
+            .iter()
+            .filter(|crd| is_imported(crd, found))
+            .filter_map(|crd| crd_patch(crd, &is_of_all))
+            .collect();
+        if !patches.is_empty() {
+            self.patch_of("CRDs", "config/crd", &patches)?;
+        }
         for (path, labels) in [
             ("config/default/kustomization.yaml", of_all),
             ("config/crd/kustomization.yaml", of_crds),
@@ -102,7 +113,52 @@ impl Deployed {
                 self.edits.push(Edit::append(path, &text));
             }
         }
+        Ok(())
     }
+}
+
+/// Whether the project has the kind of a CRD.
+fn is_imported(crd: &Object, found: &Found) -> bool {
+    let spec = &crd.value["spec"];
+    let (kind, group) = (text(&spec["names"]["kind"]), text(&spec["group"]));
+    let is_external = |it: &Definition| {
+        found
+            .project
+            .resources
+            .iter()
+            .any(|one| one.external && one.is_of(it))
+    };
+    let mut all = found.definitions.iter();
+    all.any(|it| it.kind == kind && it.group == group && !is_external(it))
+}
+
+/// The labels and annotations that kustomizations in Go add to a CRD, apart from those for cert-manager; `None` without any.
+fn crd_patch(crd: &Object, is_of_all: &impl Fn(&str) -> bool) -> Option<Value> {
+    let mut patch = json!({
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": { "name": crd.name() },
+    });
+    let mut has_any = false;
+    for (at, field) in METADATA.iter().enumerate() {
+        let fields = crd.value["metadata"][field]
+            .as_object()
+            .into_iter()
+            .flatten();
+        let added: Map<_, _> = fields
+            .filter(|(key, value)| crd.written[at][key.as_str()] != **value && !is_of_all(key))
+            .filter(|(key, value)| {
+                let clear = key.chars().chain(text(value).chars()).all(is_plain);
+                let is_of_tools =
+                    OF_TOOLS.contains(&key.as_str()) || key.starts_with("cert-manager.io/");
+                clear && value.is_string() && !is_of_tools
+            })
+            .map(|(key, value)| (key.clone(), value.clone()))
+            .collect();
+        has_any |= !added.is_empty();
+        put(&mut patch["metadata"], field, added.into());
+    }
+    has_any.then_some(patch)
 }
 
 /// Labels that say by which tool or for what a single object is.

@@ -23,6 +23,8 @@ pub struct Object {
     pub value: Value,
     /// The labels that kustomizations add to all of their objects.
     pub labels: BTreeMap<String, String>,
+    /// The labels and annotations that its file has.
+    pub written: [Value; 2],
     /// The names that it had, by which patches may name it.
     names: Vec<String>,
 }
@@ -59,9 +61,11 @@ impl Object {
     }
 
     fn new(path: &str, value: Value) -> Self {
+        let written = METADATA.map(|it| value["metadata"][it].clone());
         let mut object = Object {
             path: path.to_owned(),
             value,
+            written,
             labels: BTreeMap::new(),
             names: Vec::new(),
         };
@@ -100,6 +104,9 @@ impl Object {
         OF_CLUSTER.contains(&self.kind())
     }
 }
+
+/// What of its metadata a kustomization may add to an object.
+pub const METADATA: [&str; 2] = ["labels", "annotations"];
 
 /// The deepest nesting of kustomizations.
 const DEEPEST: usize = 16;
@@ -177,7 +184,8 @@ impl Rendering<'_> {
             label(&kustomization, &mut objects);
         }
         let keys = kustomization.as_object().into_iter().flatten();
-        for (key, _) in keys.filter(|(key, _)| !KNOWN.contains(&key.as_str())) {
+        let is_known = |key: &str| KNOWN.contains(&key) || EVERYWHERE.contains(&key);
+        for (key, _) in keys.filter(|(key, _)| !is_known(key)) {
             self.unknown(format!("`{key}` in `{folder}/kustomization.yaml`"));
         }
         objects
@@ -345,8 +353,8 @@ const EVERYWHERE: [&str; 6] = [
     "commonAnnotations",
 ];
 
-/// The keys of a kustomization that are read, or that change no object.
-const KNOWN: [&str; 24] = [
+/// The other keys of a kustomization that are read, or that change no object.
+const KNOWN: [&str; 18] = [
     "apiVersion",
     "kind",
     "metadata",
@@ -360,12 +368,6 @@ const KNOWN: [&str; 24] = [
     "patchesStrategicMerge",
     "patchesJson6902",
     "replicas",
-    "namespace",
-    "namePrefix",
-    "nameSuffix",
-    "labels",
-    "commonLabels",
-    "commonAnnotations",
     // The image is that of the new operator.
     "images",
     // For cert-manager, whose certificate the operator replaces.

@@ -1,11 +1,11 @@
 //! The PROJECT file of kubebuilder, versions 2 and 3: <https://kubebuilder.io/reference/project-config>.
 //! It says what commands once did: people move groups and folders, and never correct it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 
-use super::kustomize::Rendered;
+use super::kustomize::{Object, Rendered};
 use super::yaml;
 use crate::imported::Definition;
 use crate::resource::{kubernetes, names};
@@ -180,92 +180,67 @@ impl GoProject {
         own.filter(|it| !is_defined(it)).collect()
     }
 
-    /// Takes the hubs, each a kind and a version, from the Go files: PROJECT may still name older ones.
-    pub fn correct_hubs(&mut self, hubs: &BTreeSet<(&str, &str)>) {
-        let kind = |it: &GoResource| (it.kind.clone(), it.full_group());
-        let is_hub = |it: &GoResource| hubs.contains(&(it.kind.as_str(), it.version.as_str()));
-        let found = self.resources.iter().filter(|it| is_hub(it)).map(kind);
-        let found: BTreeSet<_> = found.collect();
-        let mut moved = BTreeSet::new();
-        for old in self.resources.iter_mut().filter(|it| !is_hub(it)) {
-            let kind = kind(old);
-            let webhooks = old.webhooks.as_mut().filter(|it| it.conversion);
-            if let Some(webhooks) = webhooks.filter(|_| found.contains(&kind)) {
-                webhooks.conversion = false;
-                moved.insert(kind);
-            }
-        }
-        let hubs = self.resources.iter_mut().filter(|it| is_hub(it));
-        for hub in hubs.filter(|it| moved.contains(&kind(it))) {
-            hub.webhooks.get_or_insert_default().conversion = true;
-        }
-    }
-
-    /// Takes from the CRDs that Go deploys which kinds are converted, where PROJECT says otherwise. `hubs` are as in
-    /// [`Self::correct_hubs`]. Returns a note for each kind whose conversion is not taken over.
+    /// Decides which kinds are converted, and which version is the hub. The CRDs that Go deploys decide the first, if they are known, and the
+    /// Go files the second: `hubs` has a kind and a version for each method `Hub`. PROJECT may be wrong about both. Returns a note for each
+    /// kind whose conversion is not taken over.
     pub fn correct_conversions(
         &mut self,
         rendered: &Rendered,
         definitions: &[&Definition],
         hubs: &BTreeSet<(&str, &str)>,
     ) -> Vec<String> {
-        const CRD: &str = "CustomResourceDefinition";
-        let (mut notes, mut hubs_to_add) = (Vec::new(), Vec::new());
-        if rendered.unknown.iter().any(|it| it.contains(CRD)) {
-            return notes;
+        let deployed = conversions(rendered);
+        let mut own: BTreeMap<_, Vec<usize>> = BTreeMap::new();
+        for (at, it) in self.resources.iter().enumerate() {
+            if !it.external {
+                let kind = (it.kind.clone(), it.full_group());
+                own.entry(kind).or_default().push(at);
+            }
         }
-        for object in rendered.objects.iter().filter(|it| it.kind() == CRD) {
-            let spec = &object.value["spec"];
-            let of_it =
-                |it: &&Definition| spec["group"] == *it.group && spec["names"]["kind"] == *it.kind;
-            let Some(definition) = definitions.iter().copied().find(of_it) else {
-                continue;
-            };
-            let is_converted = spec["conversion"]["strategy"] == "Webhook";
-            let kind = definition.kind.as_str();
-            let mut own: Vec<_> = self
-                .resources
-                .iter_mut()
-                .filter(|it| it.is_of(definition) && !it.external)
-                .collect();
-            let converts = |it: &GoResource| it.webhooks.as_ref().is_some_and(|it| it.conversion);
-            let is_named = own.iter().any(|it| converts(it));
-            if is_named && !is_converted {
-                let webhooks = own.iter_mut().filter_map(|it| it.webhooks.as_mut());
-                webhooks.for_each(|it| it.conversion = false);
-                notes.push(format!("not taken over: conversions that `PROJECT` names, and that the CRDs in Go do not have: `{kind}`"));
+        let mut notes = Vec::new();
+        for definition in definitions {
+            let (kind, group) = (&definition.kind, &definition.group);
+            let own = own.get(&(kind.clone(), group.clone()));
+            let own = own.map(Vec::as_slice).unwrap_or_default();
+            let mut named = None;
+            for at in own {
+                let resource = &mut self.resources[*at];
+                let webhooks = resource.webhooks.iter_mut();
+                if webhooks.fold(false, |_, it| std::mem::take(&mut it.conversion)) {
+                    named = Some(resource.version.clone());
+                }
             }
-            if is_named || !is_converted || definition.versions.len() < 2 {
+            let is_deployed = deployed.get(&(kind.as_str(), group.as_str())).copied();
+            if !is_deployed.unwrap_or(named.is_some()) {
+                notes.extend(named.map(|_| format!("not taken over: conversions that `PROJECT` names, and that the CRDs in Go do not have: `{kind}`")));
                 continue;
             }
-            let is_hub = |version: &str| hubs.contains(&(kind, version));
-            let mut versions = definition.versions.iter();
-            let hub = versions.clone().find(|it| is_hub(&it.name));
-            let Some(hub) = hub.or_else(|| versions.find(|it| it.storage)) else {
-                continue;
-            };
             let Some(any) = own.first() else {
                 notes.push(format!("not taken over: conversions of kinds that `PROJECT` does not name: `{kind}`; create each with `kbr create webhook --conversion`"));
                 continue;
             };
-            let webhooks = GoWebhooks {
-                conversion: true,
-                ..GoWebhooks::default()
-            };
-            let alone = GoResource {
-                version: hub.name.clone(),
-                controller: false,
-                controllers: Vec::new(),
-                webhooks: Some(webhooks),
-                ..(**any).clone()
-            };
-            if let Some(known) = own.iter_mut().find(|it| it.version == hub.name) {
-                known.webhooks.get_or_insert_default().conversion = true;
-            } else {
-                hubs_to_add.push(alone);
-            }
+            let is_hub = |version: &&str| hubs.contains(&(kind.as_str(), *version));
+            let versions = || definition.versions.iter();
+            let named = named.as_deref();
+            let hub = named.filter(is_hub);
+            let hub = hub.or_else(|| versions().map(|it| it.name.as_str()).find(is_hub));
+            let hub = hub.or(named);
+            let hub = hub.or_else(|| Some(versions().find(|it| it.storage)?.name.as_str()));
+            let hub = hub.unwrap_or_default();
+            let at = own.iter().find(|at| self.resources[**at].version == hub);
+            let at = at.copied().unwrap_or_else(|| {
+                self.resources.push(GoResource {
+                    version: hub.to_owned(),
+                    controller: false,
+                    controllers: Vec::new(),
+                    webhooks: None,
+                    ..self.resources[*any].clone()
+                });
+                self.resources.len() - 1
+            });
+            let webhooks = &mut self.resources[at].webhooks;
+            webhooks.get_or_insert_default().conversion = true;
         }
-        self.resources.extend(hubs_to_add);
         notes
     }
 
@@ -292,6 +267,30 @@ impl GoProject {
             self.domain = groups.min().map(domain).unwrap_or_default();
         }
     }
+}
+
+/// Whether the kinds of the rendered CRDs are converted, by kind and group; none if a patch of a CRD is not known.
+fn conversions(rendered: &Rendered) -> BTreeMap<(&str, &str), bool> {
+    const CRD: &str = "CustomResourceDefinition";
+    let is_unknown = rendered.unknown.iter().any(|it| it.contains(CRD));
+    let crds = rendered
+        .objects
+        .iter()
+        .filter(|it| it.kind() == CRD && !is_unknown);
+    let conversion = |it: &'_ Object| {
+        let spec = &it.value["spec"];
+        let several = spec["versions"].as_array().is_some_and(|it| it.len() > 1);
+        several && spec["conversion"]["strategy"] == "Webhook"
+    };
+    crds.map(|it| {
+        let spec = &it.value["spec"];
+        let kind = (
+            yaml::text(&spec["names"]["kind"]),
+            yaml::text(&spec["group"]),
+        );
+        (kind, conversion(it))
+    })
+    .collect()
 }
 
 /// Reads the text of PROJECT.

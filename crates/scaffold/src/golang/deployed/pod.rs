@@ -45,7 +45,7 @@ impl Deployed {
         }
         document["metadata"]["name"] = names.deployment.into();
         document["metadata"]["namespace"] = names.namespace.into();
-        self.patch_of("Deployment", "config/manager", document)?;
+        self.patch_of("Deployment", "config/manager", &[document])?;
         if let Some((standard, why)) = standard(pod) {
             self.edits.push(Edit::replace(
                 "config/manager/namespace.yaml",
