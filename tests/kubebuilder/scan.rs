@@ -164,6 +164,11 @@ fn compared(
     row: &mut Row,
 ) -> Result<(), String> {
     let (their_names, our_names) = (deployed(theirs), deployed(ours));
+    // A text of both sides names the Deployment like this.
+    let report = match &*their_names.1 {
+        "" => report.to_owned(),
+        name => format!("{report}\n{}", report.replace(name, "P-controller-manager")),
+    };
     let same = their_names == our_names;
     row.names = String::from(if same { "ok" } else { "**no**" });
     let prefix = |name: &str| {
@@ -190,7 +195,7 @@ fn compared(
     let total = crds.clone().count();
     row.crds = format!("{} of {total}", total - crds.filter(changed).count());
     row.differences = found.len();
-    row.silent = known.silent(found, report);
+    row.silent = known.silent(found, &report);
     Ok(())
 }
 

@@ -183,6 +183,7 @@ impl Rendering<'_> {
             rename(&kustomization, &mut objects);
             label(&kustomization, &mut objects);
         }
+        self.variables(folder, &kustomization, &objects);
         let keys = kustomization.as_object().into_iter().flatten();
         let is_known = |key: &str| KNOWN.contains(&key) || EVERYWHERE.contains(&key);
         for (key, _) in keys.filter(|(key, _)| !is_known(key)) {
@@ -235,6 +236,27 @@ impl Rendering<'_> {
                     "a replacement in the Deployment of `{folder}/kustomization.yaml`, `{}`",
                     paths.join(" ")
                 ));
+            }
+        }
+    }
+
+    /// Variables in a Deployment; others are for the names of cert-manager's certificate, which the operator replaces.
+    fn variables(&mut self, folder: &str, kustomization: &Value, objects: &[Object]) {
+        let names: BTreeSet<_> = list(&kustomization["vars"])
+            .map(|it| text(&it["name"]))
+            .collect();
+        for object in objects
+            .iter()
+            .filter(|it| it.kind() == "Deployment" && !names.is_empty())
+        {
+            let value = object.value.to_string();
+            for used in value.split("$(").skip(1) {
+                let used = used.split(')').next().unwrap_or_default();
+                if names.contains(used) {
+                    self.unknown(format!(
+                        "the variable `{used}` of `{folder}/kustomization.yaml`"
+                    ));
+                }
             }
         }
     }

@@ -357,3 +357,21 @@ fn a_webhook_of_an_older_kubernetes_is_one_that_the_api_server_accepts() {
     let now = "path=/a,admissionReviewVersions=v1,sideEffects=None";
     assert_eq!(corrected(old), (now.to_owned(), 4));
 }
+
+#[test]
+fn a_variable_in_a_deployment_is_not_rendered_and_said() {
+    let unknown = |used: &str| {
+        let deployment =
+            format!("kind: Deployment\nmetadata: {{name: a}}\nspec: {{value: '{used}'}}\n");
+        let kustomization = "resources: [a.yaml]\nvars: [{name: IMAGE}]\n".to_owned();
+        let files = [
+            ("a.yaml", deployment),
+            ("kustomization.yaml", kustomization),
+        ];
+        let files = files.map(|(name, text)| (format!("config/default/{name}"), text));
+        kustomize::render(&files.into(), manifests::DEFAULT, &mut Budget::default()).unknown
+    };
+    let said = "the variable `IMAGE` of `config/default/kustomization.yaml`".to_owned();
+    assert_eq!(unknown("a $(IMAGE) b"), [said].into());
+    assert_eq!(unknown("$(OTHER) $(IMAGE"), [].into());
+}
