@@ -53,7 +53,7 @@ const DEPLOYED: [(&str, &str); 8] = [
     ),
     (
         "config/rbac/role.yaml",
-        "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: by-hand}\nrules:\n- {apiGroups: [\"\"], resources: [nodes], verbs: [get, list]}\n---\n\
+        "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: by-hand, labels: {aggregates: \"1\"}}\nrules:\n- {apiGroups: [\"\"], resources: [nodes], verbs: [get, list]}\n---\n\
          apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRoleBinding\nmetadata: {name: by-hand}\nroleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: by-hand}\n\
          subjects: [{kind: ServiceAccount, name: mate, namespace: system}]\n",
     ),
@@ -112,6 +112,7 @@ fn what_a_project_in_go_deploys_is_deployed_by_the_imported_one_or_named() {
     let main = fs::read_to_string(project.path().join("src/main.rs")).unwrap();
     let permission = "// +kbr:rbac:groups=core,resources=nodes,verbs=get;list\n";
     assert!(main.contains(permission), "{main}");
+    assert!(report.contains("to another role: `aggregates`"), "{report}");
     assert!(
         report.contains("`kubectl delete clusterrole sea-by-hand`"),
         "{report}"

@@ -27,7 +27,7 @@ enum Open {
 }
 
 /// The path of the value where the JSON ends.
-fn path(json: &[u8]) -> String {
+pub(crate) fn path(json: &[u8]) -> String {
     let mut open = Vec::new();
     let mut at = 0;
     while let Some(byte) = json.get(at) {

@@ -46,19 +46,30 @@ fn entry(size: usize, count: usize) -> usize {
 /// The fields that a type did not know, and ignored.
 #[derive(Debug, Default)]
 pub(crate) struct Unknown<'a> {
-    /// Their values: parts of the text that was parsed, in its order.
-    pub(crate) values: Vec<&'a str>,
+    /// In the order of the text that was parsed.
+    pub(crate) values: Vec<Ignored<'a>>,
     /// Whether there may be others. What `#[serde(flatten)]`, `tag` and `untagged` collect is parsed where no deserializer
     /// of ours is.
     pub(crate) may_hide: bool,
+}
+
+/// A field that a type did not know.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ignored<'a> {
+    /// Its value, a part of the text that was parsed.
+    pub(crate) value: &'a str,
+    /// The fields of the struct that it is in, as far as that says them.
+    pub(crate) siblings: &'static [&'static str],
 }
 
 /// What is seen while a text is parsed.
 pub(super) struct Watch<'de> {
     most: usize,
     used: Cell<usize>,
-    /// The values of fields that were ignored, if they are wanted.
-    ignored: Option<RefCell<Vec<&'de str>>>,
+    /// The fields that were ignored, if they are wanted.
+    ignored: Option<RefCell<Vec<Ignored<'de>>>>,
+    /// The fields of the struct of which a part is parsed.
+    siblings: Cell<&'static [&'static str]>,
     may_hide: Cell<bool>,
     /// Whether the last key was that of a struct.
     was_field: Cell<bool>,
@@ -70,6 +81,7 @@ impl<'de> Watch<'de> {
             most,
             used: Cell::new(0),
             ignored: None,
+            siblings: Cell::new(&[]),
             may_hide: Cell::new(false),
             was_field: Cell::new(false),
         }
@@ -148,6 +160,7 @@ impl<'w, 'de, D> Watched<'w, 'de, D> {
             kept,
             size: own.max(self.size),
             count: 0,
+            fields: &[],
         };
         Ok((self.inner, parts))
     }
@@ -193,8 +206,17 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Watched<'_, 'de, D> {
         deserialize_tuple(length: usize) Kept::Inside;
         deserialize_tuple_struct(name: &'static str, length: usize) Kept::Inside;
         deserialize_map() Kept::Mapped;
-        deserialize_struct(name: &'static str, fields: &'static [&'static str]) Kept::Inside;
         deserialize_enum(name: &'static str, variants: &'static [&'static str]) Kept::Inside;
+    }
+
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        fields: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, D::Error> {
+        let (inner, parts) = self.split(visitor, Kept::Inside)?;
+        inner.deserialize_struct(name, fields, Parts { fields, ..parts })
     }
 
     fn deserialize_identifier<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
@@ -206,9 +228,10 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Watched<'_, 'de, D> {
         let Some(ignored) = &self.watch.ignored else {
             return self.inner.deserialize_ignored_any(visitor);
         };
-        self.watch.charge(size_of::<&str>())?;
-        let value = <&RawValue>::deserialize(self.inner)?;
-        ignored.borrow_mut().push(value.get());
+        self.watch.charge(size_of::<Ignored<'_>>())?;
+        let siblings = self.watch.siblings.get();
+        let value = <&RawValue>::deserialize(self.inner)?.get();
+        ignored.borrow_mut().push(Ignored { value, siblings });
         visitor.visit_unit()
     }
 
@@ -278,6 +301,8 @@ struct Parts<'w, 'de, X> {
     size: usize,
     /// How many parts there were so far.
     count: usize,
+    /// The fields, if it is a struct.
+    fields: &'static [&'static str],
 }
 
 impl<'w, 'de, X> Parts<'w, 'de, X> {
@@ -289,6 +314,7 @@ impl<'w, 'de, X> Parts<'w, 'de, X> {
             kept: self.kept,
             size: self.size,
             count: 0,
+            fields: self.fields,
         };
         (self.inner, access)
     }
@@ -431,6 +457,7 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for Parts<'_, 'de, A> {
     fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, A::Error> {
         let seed = self.seed(seed, self.entry::<S::Value>());
         self.count += 1;
+        self.watch.siblings.set(self.fields);
         self.inner.next_value_seed(seed)
     }
 
@@ -455,6 +482,7 @@ impl<'w, 'de, A: EnumAccess<'de>> EnumAccess<'de> for Parts<'w, 'de, A> {
             kept: Kept::Inside,
             size,
             count: 0,
+            fields: &[],
         };
         Ok((value, variant))
     }

@@ -77,7 +77,8 @@ impl<'a> Kept<'a> {
     /// What the type did not know of `raw`. `known` is the object as the type writes it, which is only needed where the
     /// type may hide what it does not know: there, a field that is not empty counts as unknown if it is not written.
     pub(super) fn of(unknown: Unknown<'a>, raw: &Fields<'a>, known: Option<&Fields<'_>>) -> Self {
-        let mut values = unknown.values;
+        let values = unknown.values.into_iter().map(|it| it.value);
+        let mut values: Vec<_> = values.collect();
         if let Some(known) = known {
             compare_fields(raw, known, &mut values);
             values.sort_unstable_by_key(|value| value.as_ptr());

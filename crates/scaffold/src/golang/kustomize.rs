@@ -151,7 +151,7 @@ impl Rendering<'_> {
         if found.is_none() {
             self.unknown(format!("`{folder}/kustomization.yaml`, which is not YAML"));
         }
-        found
+        found.map(|it| spelled(it, &[&EVERYWHERE[..], &KNOWN, &NESTED].concat()))
     }
 
     /// What a folder adds to `objects`, and makes of them.
@@ -364,6 +364,49 @@ impl Rendering<'_> {
         self.rendered.unknown.insert(what);
     }
 }
+
+/// A kustomization whose keys are spelled as here: Go reads them whatever their case.
+fn spelled(value: Value, known: &[&str]) -> Value {
+    match value {
+        Value::Object(fields) => {
+            let fields = fields.into_iter().map(|(key, value)| {
+                let right = known.iter().find(|it| it.eq_ignore_ascii_case(&key));
+                match right {
+                    // The keys below are those of objects.
+                    Some(key) if OF_OBJECTS.contains(key) => ((*key).to_owned(), value),
+                    Some(key) => ((*key).to_owned(), spelled(value, known)),
+                    None => (key, value),
+                }
+            });
+            fields.collect()
+        }
+        Value::Array(items) => items.into_iter().map(|it| spelled(it, known)).collect(),
+        scalar => scalar,
+    }
+}
+
+/// Keys of which each has labels or annotations.
+const OF_OBJECTS: [&str; 3] = ["commonLabels", "commonAnnotations", "pairs"];
+
+/// The keys that are read below others.
+const NESTED: [&str; 16] = [
+    "count",
+    "fieldPaths",
+    "group",
+    "includeSelectors",
+    "includeTemplates",
+    "labelSelector",
+    "name",
+    "pairs",
+    "patch",
+    "path",
+    "select",
+    "target",
+    "targets",
+    "version",
+    "annotationSelector",
+    "options",
+];
 
 /// The keys of a kustomization that change all of its objects.
 const EVERYWHERE: [&str; 6] = [

@@ -375,3 +375,19 @@ fn a_variable_in_a_deployment_is_not_rendered_and_said() {
     assert_eq!(unknown("a $(IMAGE) b"), [said].into());
     assert_eq!(unknown("$(OTHER) $(IMAGE"), [].into());
 }
+
+#[test]
+fn a_kustomization_is_read_whatever_the_case_of_its_keys() {
+    let kustomization = "Resources: [a.yaml]\nLabels: [{IncludeSelectors: false, Pairs: {Crew: North}}]\nNamePrefix: sea-\nPatches: [{Target: {Kind: A}, Patch: '{metadata: {annotations: {Path: x}}}'}]\n";
+    let files = [
+        ("a.yaml", "kind: A\nmetadata: {name: a}\n"),
+        ("kustomization.yaml", kustomization),
+    ];
+    let files = files.map(|(name, text)| (format!("config/default/{name}"), text.to_owned()));
+    let rendered = kustomize::render(&files.into(), manifests::DEFAULT, &mut Budget::default());
+    let metadata = serde_json::json!({
+        "name": "sea-a", "labels": { "Crew": "North" }, "annotations": { "Path": "x" },
+    });
+    assert_eq!(rendered.objects[0].value["metadata"], metadata);
+    assert!(rendered.unknown.is_empty(), "{:?}", rendered.unknown);
+}

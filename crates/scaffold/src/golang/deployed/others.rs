@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use super::roles::Granted;
-use super::{Deployed, account};
+use super::{Deployed, OF_TOOLS, account};
 use crate::blueprint::Edit;
 use crate::golang::yaml::text;
 use crate::golang::{Found, Object};
@@ -37,6 +37,14 @@ impl Deployed {
                 self.notes
                     .push(format!("not taken over: the {kind} `{name}`, for its name"));
                 continue;
+            }
+            let is_replaced = is_our_name(kind, name, head) || matches!(fate, Fate::Ours);
+            if is_replaced && kind.ends_with("Role") {
+                let labels = by_hand(object);
+                self.notes.extend(labels.map(|label| {
+                    let label = label.escape_debug();
+                    format!("not taken over: labels of the {kind} `{name}`, which may aggregate it to another role: `{label}`")
+                }));
             }
             match fate {
                 _ if is_our_name(kind, name, head) => {}
@@ -172,6 +180,14 @@ fn leftovers(left: &BTreeMap<(String, String), BTreeSet<String>>) -> Option<Stri
             commands.join(", ")
         )
     })
+}
+
+/// The labels of an object that neither a kustomization nor a tool has given it.
+fn by_hand(object: &Object) -> impl Iterator<Item = &str> {
+    let labels = object.value["metadata"]["labels"].as_object();
+    let keys = labels.into_iter().flatten().map(|(key, _)| key.as_str());
+    keys.filter(|key| !object.labels.contains_key(*key))
+        .filter(|key| !key.starts_with("app.kubernetes.io/") && !OF_TOOLS.contains(key))
 }
 
 /// Whether a text is a name, or empty. Those of roles may have colons.
