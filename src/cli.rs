@@ -15,6 +15,7 @@ mod kind;
 mod kubebuilder;
 mod man;
 mod manifests;
+mod plan;
 mod prompt;
 pub mod report;
 mod upgrade;
@@ -57,6 +58,11 @@ enum Command {
     Manifests(manifests::Args),
     Chart(chart::Args),
     Bundle(bundle::Args),
+    Plan(plan::Args),
+    Clone(plan::CloneArgs),
+    /// The part of a plan that runs in the sandbox
+    #[command(hide = true)]
+    PlanInside,
     Envtest(envtest::Args),
     Dev(dev::Args),
     Cluster(cluster::Args),
@@ -114,6 +120,9 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Manifests(args) => manifests::run(&args)?,
         Command::Chart(args) => chart::run(&args).map_err(nothing_written)?,
         Command::Bundle(args) => bundle::run(&args).map_err(nothing_written)?,
+        Command::Plan(args) => return plan::run(&args),
+        Command::Clone(args) => plan::clone(&args)?,
+        Command::PlanInside => plan::inside()?,
         Command::Envtest(args) => return envtest::run(args),
         Command::Dev(args) => return dev::run(args),
         Command::Cluster(args) => return cluster::run(args),

@@ -62,6 +62,7 @@ fn start(options: &Options, root: &Path, stop: &Stop) -> anyhow::Result<ControlP
         limit: options.start_timeout,
         stop,
         cluster: options.cluster.as_ref(),
+        clone: false,
         progress: Progress::Reported,
         supervision: Supervision::Kbr,
     };

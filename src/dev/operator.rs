@@ -6,11 +6,11 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ExitStatus, Stdio};
 use std::sync::mpsc::Sender;
-use std::thread::{self, sleep};
-use std::time::{Duration, Instant, SystemTime};
+use std::thread;
+use std::time::{Duration, SystemTime};
 
 use anyhow::Context;
-use rustix::process::{Pid, Signal};
+use rustix::process::Signal;
 
 use super::screen::Update;
 use kbr_envtest::{exec, progress};
@@ -86,18 +86,8 @@ impl Operator {
 
 impl Drop for Operator {
     fn drop(&mut self) {
-        let asked = Instant::now();
-        if self.runs() {
-            // The exit status has not been collected, so the process id is still valid.
-            let _ = rustix::process::kill_process(Pid::from_child(&self.process), Signal::TERM);
-        }
-        while self.runs() && asked.elapsed() < GRACE {
-            sleep(Duration::from_millis(10));
-        }
-        if self.runs() {
-            progress("killing", "the operator, which does not stop");
-            let _ = self.process.kill();
-            let _ = self.process.wait();
+        if !exec::stop(&mut self.process, GRACE) {
+            progress("killed", "the operator, which did not stop");
         }
     }
 }

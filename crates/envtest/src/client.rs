@@ -27,27 +27,8 @@ pub struct Client {
 impl Client {
     /// A client for the API server of `setup`.
     pub(super) fn new(setup: &Setup) -> anyhow::Result<Self> {
-        let read = |name: &str| {
-            let path = setup.folder.join(name);
-            regular::read(&path).with_context(|| format!("cannot read `{}`", path.display()))
-        };
-        let ca = Certificate::from_pem(&read("ca.crt")?)?;
-        let certificate = Certificate::from_pem(&read("admin.crt")?)?;
-        let key = PrivateKey::from_pem(&read("admin.key")?)?;
-        let tls = TlsConfig::builder()
-            .root_certs(RootCerts::new_with_certs(&[ca]))
-            .client_cert(Some(ClientCert::new_with_certs(&[certificate], key)))
-            .unversioned_rustls_crypto_provider(Arc::new(ring::default_provider()))
-            .build();
-        let config = Agent::config_builder()
-            .tls_config(tls)
-            .https_only(true)
-            .proxy(None)
-            .http_status_as_error(false)
-            .timeout_connect(Some(ANSWER))
-            .timeout_recv_response(Some(ANSWER));
         Ok(Self {
-            agent: config.build().into(),
+            agent: agent(setup, "ca", "admin")?,
             server: setup.server(),
         })
     }
@@ -108,6 +89,17 @@ impl Client {
         self.patch(&format!("{path}?{query}"), "apply-patch+yaml", object)
     }
 
+    /// Creates the object at the collection `path`, or a subresource such as `…/token`. Returns what was created.
+    ///
+    /// # Errors
+    /// As [`apply`](Self::apply).
+    pub fn create(&self, path: &str, object: &Value) -> anyhow::Result<Value> {
+        let request = self.agent.post(format!("{}{path}", self.server));
+        let request = request.content_type("application/json");
+        let body = succeeded(request.send(object.to_string())?)?;
+        Ok(serde_json::from_str(&body)?)
+    }
+
     /// Patches the object at `path`; `how` is the media type without `application/`.
     ///
     /// # Errors
@@ -115,7 +107,7 @@ impl Client {
     pub(super) fn patch(&self, path: &str, how: &str, change: &Value) -> anyhow::Result<()> {
         let request = self.agent.patch(format!("{}{path}", self.server));
         let request = request.content_type(format!("application/{how}"));
-        succeeded(request.send(change.to_string())?)
+        succeeded(request.send(change.to_string())?).map(drop)
     }
 
     /// Deletes the object at `path` with these `DeleteOptions`.
@@ -125,17 +117,41 @@ impl Client {
     pub fn delete(&self, path: &str, options: &Value) -> anyhow::Result<()> {
         let request = self.agent.delete(format!("{}{path}", self.server));
         let request = request.force_send_body().content_type("application/json");
-        succeeded(request.send(options.to_string())?)
+        succeeded(request.send(options.to_string())?).map(drop)
     }
 }
 
+/// Connects with the certificate `name` to a server with one of this CA: names of files in the folder of the control plane.
+pub(super) fn agent(setup: &Setup, ca: &str, name: &str) -> anyhow::Result<Agent> {
+    let read = |name: &str| {
+        let path = setup.folder.join(name);
+        regular::read(&path).with_context(|| format!("cannot read `{}`", path.display()))
+    };
+    let ca = Certificate::from_pem(&read(&format!("{ca}.crt"))?)?;
+    let certificate = Certificate::from_pem(&read(&format!("{name}.crt"))?)?;
+    let key = PrivateKey::from_pem(&read(&format!("{name}.key"))?)?;
+    let tls = TlsConfig::builder()
+        .root_certs(RootCerts::new_with_certs(&[ca]))
+        .client_cert(Some(ClientCert::new_with_certs(&[certificate], key)))
+        .unversioned_rustls_crypto_provider(Arc::new(ring::default_provider()))
+        .build();
+    let config = Agent::config_builder()
+        .tls_config(tls)
+        .https_only(true)
+        .proxy(None)
+        .http_status_as_error(false)
+        .timeout_connect(Some(ANSWER))
+        .timeout_recv_response(Some(ANSWER));
+    Ok(config.build().into())
+}
+
 /// The error is the API server's message.
-fn succeeded(answer: Response<Body>) -> anyhow::Result<()> {
+pub(super) fn succeeded(answer: Response<Body>) -> anyhow::Result<String> {
     let status = answer.status();
     // All of it, so that the connection is used again.
     let body = answer.into_body().read_to_string().unwrap_or_default();
     if status.is_success() {
-        return Ok(());
+        return Ok(body);
     }
     let body: Value = serde_json::from_str(&body).unwrap_or_default();
     match body["message"].as_str() {

@@ -101,6 +101,7 @@ fn launch(name: &str, options: &Options, stop: &Stop) -> anyhow::Result<Option<C
         limit: options.start_timeout,
         stop,
         cluster: Some(&options.cluster),
+        clone: false,
         progress: Progress::Reported,
         supervision: Supervision::Kbr,
     };

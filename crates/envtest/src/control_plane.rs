@@ -14,6 +14,8 @@ use anyhow::{anyhow, bail};
 
 use super::assets::Assets;
 use super::client::Client;
+use super::egress::{self, Services};
+use super::etcd::Etcd;
 use super::folder::{self, Folder};
 use super::logs::{self, tail};
 use super::options::Options;
@@ -174,6 +176,22 @@ impl ControlPlane {
         Client::new(&self.setup)
     }
 
+    /// A client for etcd, if the control plane is for a clone.
+    ///
+    /// # Errors
+    /// Its certificate cannot be read.
+    pub fn etcd(&self) -> anyhow::Result<Etcd> {
+        Etcd::new(&self.setup)
+    }
+
+    /// From now on, these Services are programs of this machine. Only for a cluster or a clone.
+    ///
+    /// # Errors
+    /// The folder cannot be written.
+    pub fn map_services(&self, services: &Services) -> anyhow::Result<()> {
+        egress::write(self.folder(), services)
+    }
+
     /// The URL of the API server.
     pub fn url(&self) -> String {
         self.setup.server()
@@ -194,6 +212,16 @@ impl ControlPlane {
         let path = self.folder().join("operator.kubeconfig");
         let text = kubeconfig::service_account(&self.setup, namespace, account);
         folder::write(&path, &text)?;
+        Ok(path)
+    }
+
+    /// Writes a kubeconfig with the token of a service account, and its namespace as the default; returns its path.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn write_token_kubeconfig(&self, namespace: &str, token: &str) -> anyhow::Result<PathBuf> {
+        let path = self.folder().join("operator.kubeconfig");
+        folder::write(&path, &kubeconfig::token(&self.setup, namespace, token))?;
         Ok(path)
     }
 

@@ -77,6 +77,15 @@ pub fn install(plane: &ControlPlane, crds: &[Value]) -> anyhow::Result<()> {
             .list(errors)
             .into());
     }
+    wait(plane, crds)
+}
+
+/// Waits until each served version of `crds` can be used.
+///
+/// # Errors
+/// The API server does not answer, or does not serve them in time.
+pub fn wait(plane: &ControlPlane, crds: &[Value]) -> anyhow::Result<()> {
+    let client = plane.client()?;
     for version in served(crds) {
         let deadline = Instant::now() + LIMIT;
         while !is_listed(&client, &version)? || !is_readable(&client, &version)? {

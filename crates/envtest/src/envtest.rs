@@ -144,6 +144,7 @@ impl Builder {
             limit: self.start_timeout,
             stop: &Stop::default(),
             cluster: self.cluster.as_ref(),
+            clone: false,
             progress: Progress::Silent,
             supervision: Supervision::Shells,
         };

@@ -2,7 +2,9 @@
 
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
-use std::process::{Command, ExitCode};
+use std::process::{Child, Command, ExitCode};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use kbr_host::output;
@@ -32,6 +34,25 @@ pub fn ending_with_us(program: impl Into<OsString>, signal: Signal) -> anyhow::R
     }
     command.arg("--").arg(program.into());
     Ok(command)
+}
+
+/// Asks a process to end, and kills it if it still runs after `grace`. Returns whether it ended by itself.
+pub fn stop(process: &mut Child, grace: Duration) -> bool {
+    let runs = |process: &mut Child| matches!(process.try_wait(), Ok(None));
+    let asked = Instant::now();
+    if runs(process) {
+        // The exit status has not been collected, so the process id is still valid.
+        let _ = rustix::process::kill_process(Pid::from_child(process), Signal::TERM);
+    }
+    while runs(process) && asked.elapsed() < grace {
+        thread::sleep(Duration::from_millis(10));
+    }
+    let ended = !runs(process);
+    if !ended {
+        let _ = process.kill();
+        let _ = process.wait();
+    }
+    ended
 }
 
 /// Replaces this process with the command. Returns only on failure, with a shell's exit code: 127 if the program is not found, else 126.

@@ -19,6 +19,14 @@ pub fn service_account(setup: &Setup, namespace: &str, account: &str) -> String 
     config.to_string()
 }
 
+/// The kubeconfig of a program that has only a token, with its namespace as the default.
+pub fn token(setup: &Setup, namespace: &str, token: &str) -> String {
+    let mut config = config(setup);
+    config["users"][0]["user"] = json!({ "token": token });
+    config["contexts"][0]["context"]["namespace"] = json!(namespace);
+    config.to_string()
+}
+
 fn config(setup: &Setup) -> Value {
     let context = &setup.context;
     let file = |name: &str| setup.folder.join(name).display().to_string();

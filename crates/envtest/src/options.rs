@@ -21,6 +21,9 @@ pub struct Options<'a> {
     pub stop: &'a Stop,
     /// The cluster around the control plane, if it is to be a whole one.
     pub cluster: Option<&'a Cluster>,
+    /// Whether the objects of another cluster are put into etcd. Then nothing collects garbage: owners may not be among
+    /// them.
+    pub clone: bool,
     /// Whether the start is reported.
     pub progress: Progress,
     /// The supervisors of the servers.

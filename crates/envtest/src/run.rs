@@ -60,6 +60,7 @@ pub fn run(options: Options) -> anyhow::Result<ExitCode> {
         limit: options.start_timeout,
         stop: &Stop::default(),
         cluster: options.cluster.as_ref(),
+        clone: false,
         progress: Progress::Reported,
         supervision: Supervision::Kbr,
     };

@@ -11,7 +11,7 @@ use anyhow::Context;
 
 use super::assets::Assets;
 use super::setup::Setup;
-use super::{audit, egress, stages};
+use super::{audit, egress, etcd, stages};
 
 /// A server: the name of its program, and its arguments.
 #[derive(Debug)]
@@ -39,6 +39,7 @@ impl Setup {
             port,
             context: "envtest".to_owned(),
             cluster: false,
+            clone: false,
             keep: false,
         }
     }
@@ -48,8 +49,13 @@ impl Setup {
         loopback(self.port)
     }
 
-    fn etcd_server(&self) -> String {
+    pub(super) fn etcd_server(&self) -> String {
         loopback(self.etcd_port)
+    }
+
+    /// How the keys of this API server begin.
+    pub(super) fn etcd_prefix(&self) -> PathBuf {
+        Path::new("/").join(self.folder.file_name().unwrap_or_default())
     }
 
     /// The arguments that make the same setup in another process.
@@ -64,6 +70,7 @@ impl Setup {
             flag("--context", &self.context),
         ];
         args.extend(self.cluster.then(|| "--cluster".into()));
+        args.extend(self.clone.then(|| "--clone".into()));
         args.extend(self.keep.then(|| "--keep".into()));
         args.extend(self.audit.as_ref().map(|log| flag("--audit", log)));
         args
@@ -126,9 +133,16 @@ impl Setup {
             flag("--peer-key-file", file("etcd.key")),
             flag("--peer-trusted-ca-file", file("etcd-ca.crt")),
             "--peer-client-cert-auth=true".into(),
-            // It would connect to etcd as a client, with the certificate of the server.
-            "--enable-grpc-gateway=false".into(),
+            flag("--enable-grpc-gateway", self.clone.to_string()),
         ];
+        if self.clone {
+            // The gateway connects to etcd as a client.
+            args.push(flag("--client-cert-file", file("etcd-client.crt")));
+            args.push(flag("--client-key-file", file("etcd-client.key")));
+            // Objects are larger as JSON than as the API server stores them.
+            args.push("--max-request-bytes=33554432".into());
+            args.push(flag("--max-txn-ops", etcd::MOST.to_string()));
+        }
         if !self.keep {
             // The data is temporary and need not survive a power loss.
             args.push("--unsafe-no-fsync=true".into());
@@ -139,15 +153,13 @@ impl Setup {
     /// The arguments of kube-apiserver.
     fn kube_apiserver(&self) -> Vec<OsString> {
         let file = |name| self.folder.join(name);
-        let mut prefix = OsString::from("/");
-        prefix.push(self.folder.file_name().unwrap_or_default());
         let mut args = vec![
             flag("--etcd-servers", self.etcd_server()),
             flag("--etcd-cafile", file("etcd-ca.crt")),
             flag("--etcd-certfile", file("etcd-client.crt")),
             flag("--etcd-keyfile", file("etcd-client.key")),
             // Keeps the objects separate if another program's etcd took the port.
-            flag("--etcd-prefix", prefix),
+            flag("--etcd-prefix", self.etcd_prefix()),
             "--bind-address=127.0.0.1".into(),
             flag("--secure-port", self.port.to_string()),
             // Without these two flags an offline machine has no address to advertise, and the server does not start.
@@ -163,19 +175,26 @@ impl Setup {
             ),
             flag("--service-account-key-file", file("sa.pub")),
             flag("--service-account-signing-key-file", file("sa.key")),
-            "--service-cluster-ip-range=10.0.0.0/24".into(),
             "--authorization-mode=RBAC".into(),
             "--allow-privileged=true".into(),
+        ];
+        if self.clone {
+            // The range of kubeadm, which most of the cloned Services are in.
+            args.push("--service-cluster-ip-range=10.96.0.0/12".into());
+        } else {
+            args.push("--service-cluster-ip-range=10.0.0.0/24".into());
             // Some clusters enable it: an operator then needs permissions to set the owner of an existing object, and to
             // set `blockOwnerDeletion`.
-            "--enable-admission-plugins=OwnerReferencesPermissionEnforcement".into(),
-        ];
-        args.push(if self.cluster {
-            flag("--egress-selector-config-file", file(egress::CONFIG))
-        } else {
+            args.push("--enable-admission-plugins=OwnerReferencesPermissionEnforcement".into());
+        }
+        if self.cluster || self.clone {
+            let config = file(egress::CONFIG);
+            args.push(flag("--egress-selector-config-file", config));
+        }
+        if !self.cluster {
             // No controller creates the default service account of a namespace.
-            "--disable-admission-plugins=ServiceAccount".into()
-        });
+            args.push("--disable-admission-plugins=ServiceAccount".into());
+        }
         if let Some(log) = &self.audit {
             let flags = audit::flags(&self.folder, log);
             args.extend(flags.map(|(name, value)| flag(name, value)));
@@ -277,7 +296,7 @@ mod tests {
         let mut setup = Setup::new(&assets, Path::new("/tmp/x"), Path::new("--logs"), [1, 2, 3]);
         setup.audit = Some("--an audit.log".into());
         for cluster in [false, true] {
-            (setup.cluster, setup.keep) = (cluster, cluster);
+            (setup.cluster, setup.clone, setup.keep) = (cluster, cluster, cluster);
             let args = std::iter::once("supervisor".into()).chain(setup.to_args());
             let parsed = Supervisor::try_parse_from(args).unwrap().setup;
             assert_eq!(format!("{parsed:?}"), format!("{setup:?}"));

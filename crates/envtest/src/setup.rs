@@ -32,6 +32,9 @@ pub struct Setup {
     /// Whether it is a whole cluster.
     #[arg(long)]
     pub cluster: bool,
+    /// Whether etcd also takes objects from kbr, those of a cluster that is cloned.
+    #[arg(long)]
+    pub clone: bool,
     /// Whether the folder is kept when the servers stop.
     #[arg(long)]
     pub keep: bool,

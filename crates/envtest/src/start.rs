@@ -2,7 +2,7 @@
 
 use super::assets::Assets;
 use super::control_plane::ControlPlane;
-use super::egress;
+use super::egress::{self, Services};
 use super::folder::{self, Folder};
 use super::servers::free_ports;
 use super::setup::Setup;
@@ -47,6 +47,7 @@ pub enum Started {
 /// Starts servers in `folder`, where certificates and data may be left from an earlier start.
 pub fn start_in(folder: Folder, mut setup: Setup, options: &Options) -> anyhow::Result<Started> {
     setup.cluster = options.cluster.is_some();
+    setup.clone = options.clone;
     let controllers = if setup.cluster {
         ", and a cluster's controllers"
     } else {
@@ -59,8 +60,9 @@ pub fn start_in(folder: Folder, mut setup: Setup, options: &Options) -> anyhow::
         audit::prepare(&folder.path, log)?;
         setup.audit = Some(log.to_owned());
     }
-    if let Some(cluster) = options.cluster {
-        egress::write(&folder.path, &cluster.services)?;
+    let services = options.cluster.map(|it| it.services.clone());
+    if let Some(services) = services.or(options.clone.then(Services::new)) {
+        egress::write(&folder.path, &services)?;
     }
     let mut plane = ControlPlane::launch(folder, setup, options)?;
     match plane.wait_for(SERVING, |_| true) {
@@ -73,7 +75,7 @@ pub fn start_in(folder: Folder, mut setup: Setup, options: &Options) -> anyhow::
         plane.wait_for("/healthz", |_| true)?;
         plane.start_controllers()?;
         nodes::create(&plane, cluster.nodes)?;
-    } else {
+    } else if !options.clone {
         plane.collect_garbage()?;
     }
     Ok(Started::Yes(Box::new(plane)))

@@ -90,6 +90,8 @@ fn start(
         control::listen(&setup.folder, move |request| {
             orders.send(Order::Request(request)).is_ok()
         })?;
+    }
+    if setup.cluster || setup.clone {
         proxy = Some(Proxy::new(setup, "--map-service").start()?);
     }
     // Both at once, because kube-apiserver waits for etcd.

@@ -19,7 +19,7 @@ use super::sources::Sources;
 use crate::overlay::{self, Identity, OVERLAY};
 pub use access::Access;
 pub use findings::Report;
-pub use granted::{Permission, accesses, permissions};
+pub use granted::{Permission, accesses, permissions, refers};
 use kbr_host::diagnostic::Diagnostic;
 use kbr_host::{output, regular};
 use kbr_scaffold::workdir;

@@ -73,6 +73,16 @@ impl Identity {
         })
     }
 
+    /// Whether the binding of a role names it.
+    pub fn is_bound_by(&self, binding: &Value) -> bool {
+        let mut subjects = binding["subjects"].as_array().into_iter().flatten();
+        subjects.any(|subject| {
+            subject["kind"] == "ServiceAccount"
+                && subject["name"] == self.account.as_str()
+                && subject["namespace"] == self.namespace.as_str()
+        })
+    }
+
     /// Its user name.
     pub fn user(&self) -> String {
         format!("system:serviceaccount:{}:{}", self.namespace, self.account)

@@ -1,4 +1,19 @@
 //! What an operator's next release would change in a cluster: its objects are cloned, both releases run on the clone, and what the second
 //! one changed is the plan.
 
+mod activity;
 pub mod cloned;
+pub mod compare;
+pub mod confine;
+pub mod discovery;
+pub mod inside;
+mod install;
+mod load;
+pub mod read;
+pub mod release;
+pub mod report;
+mod run;
+mod state;
+pub mod text;
+pub mod wanted;
+mod webhooks;

@@ -37,6 +37,11 @@ pub struct Permission {
 }
 
 impl Permission {
+    /// The namespaces in which it is granted; an empty name for all.
+    pub fn namespaces(&self) -> impl Iterator<Item = &str> {
+        self.namespaces.iter().map(String::as_str)
+    }
+
     /// Whether `granted` does not allow the same in the same namespaces.
     pub fn is_missing(&self, granted: &[Self]) -> bool {
         let is_covered = |namespace: &String| {
@@ -61,7 +66,7 @@ impl Permission {
 /// not among the objects are left out.
 pub fn permissions(objects: &[Value], identity: &Identity, sources: &[Source]) -> Vec<Permission> {
     let mut found: BTreeMap<(Place, Access), BTreeSet<String>> = BTreeMap::new();
-    for binding in objects.iter().filter(|object| binds(object, identity)) {
+    for binding in objects.iter().filter(|object| identity.is_bound_by(object)) {
         let Some(role) = objects.iter().find(|role| refers(binding, role)) else {
             continue;
         };
@@ -85,16 +90,8 @@ pub fn permissions(objects: &[Value], identity: &Identity, sources: &[Source]) -
     found.into_iter().map(permission).collect()
 }
 
-fn binds(object: &Value, identity: &Identity) -> bool {
-    let mut subjects = object["subjects"].as_array().into_iter().flatten();
-    subjects.any(|subject| {
-        subject["kind"] == "ServiceAccount"
-            && subject["name"] == identity.account.as_str()
-            && subject["namespace"] == identity.namespace.as_str()
-    })
-}
-
-fn refers(binding: &Value, role: &Value) -> bool {
+/// Whether the binding is of this role.
+pub fn refers(binding: &Value, role: &Value) -> bool {
     let (reference, meta) = (&binding["roleRef"], &role["metadata"]);
     reference["kind"] == role["kind"]
         && reference["name"] == meta["name"]

@@ -1,0 +1,358 @@
+//! Two states -> what has changed between them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::discovery::{list, text};
+use super::state::{Id, State};
+
+/// What happens to an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Action {
+    /// It is new.
+    Created,
+    /// Fields of it change.
+    Changed,
+    /// It is deleted, and created again.
+    Recreated,
+    /// It is deleted.
+    Deleted,
+}
+
+/// An object that changes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Change {
+    /// What happens to it.
+    pub action: Action,
+    /// The API group; empty for the core group.
+    pub group: String,
+    /// The kind.
+    pub kind: String,
+    /// The namespace; empty without one.
+    pub namespace: String,
+    /// The name.
+    pub name: String,
+    /// `Captain nemo`: its controller.
+    pub owner: Option<String>,
+    /// The number of Pods that restart, if its Pod template changes.
+    pub restarts: Option<u64>,
+    /// The fields that differ, apart from those of the status.
+    pub fields: Vec<Field>,
+    /// What the garbage collector deletes with it: `Pod navy/nemo-0`.
+    pub dependents: Vec<String>,
+}
+
+/// A field that differs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Field {
+    /// `spec.template.spec.containers[helm].image`.
+    pub path: String,
+    /// The value before, if there was one.
+    pub before: Option<Value>,
+    /// The value after, if there is one.
+    pub after: Option<Value>,
+}
+
+/// Fields of the status that differ in objects of a kind.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Status {
+    /// The kind.
+    pub kind: String,
+    /// The first field in each path below the status.
+    pub fields: BTreeSet<String>,
+    /// The number of these objects.
+    pub objects: usize,
+}
+
+/// All changes.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Changes {
+    /// Sorted by kind, namespace and name.
+    pub objects: Vec<Change>,
+    /// By kind.
+    pub status: Vec<Status>,
+}
+
+/// Compares two states, without the objects that the installation itself applied.
+pub fn compare(before: &State, after: &State, installed: &BTreeSet<Id>) -> Changes {
+    let mut objects = Vec::new();
+    let mut status: BTreeMap<String, Status> = BTreeMap::new();
+    let ids: BTreeSet<&Id> = before.keys().chain(after.keys()).collect();
+    for id in ids.into_iter().filter(|id| !installed.contains(id)) {
+        let (old, new) = (before.get(id), after.get(id));
+        if old == new {
+            continue;
+        }
+        let parse = |text: &Box<str>| serde_json::from_str::<Value>(text).unwrap_or_default();
+        let old = old.map(parse).filter(|it| !is_deleted(it));
+        let new = new.map(parse).filter(|it| !is_deleted(it));
+        let fields = match (&old, &new) {
+            (Some(old), Some(new)) => differing(old, new),
+            _ => Vec::new(),
+        };
+        let (of_status, fields): (Vec<Field>, Vec<Field>) = fields
+            .into_iter()
+            .partition(|it| is_below(&it.path, "status"));
+        let action = match (&old, &new) {
+            (None, None) => continue,
+            (None, Some(_)) => Action::Created,
+            (Some(_), None) => Action::Deleted,
+            (Some(old), Some(new)) if old["metadata"]["uid"] != new["metadata"]["uid"] => {
+                Action::Recreated
+            }
+            (Some(_), Some(_)) => Action::Changed,
+        };
+        if action == Action::Changed && !of_status.is_empty() {
+            let known = status.entry(id.kind.clone()).or_insert_with(|| Status {
+                kind: id.kind.clone(),
+                fields: BTreeSet::new(),
+                objects: 0,
+            });
+            known.objects += 1;
+            known
+                .fields
+                .extend(of_status.iter().map(|it| first_of_status(&it.path)));
+        }
+        if action == Action::Changed && fields.is_empty() {
+            continue;
+        }
+        let shown = new.as_ref().or(old.as_ref());
+        objects.push(Change {
+            action,
+            group: id.group.clone(),
+            kind: id.kind.clone(),
+            namespace: id.namespace.clone(),
+            name: id.name.clone(),
+            owner: shown.and_then(owner),
+            restarts: restarts(&id.kind, old.as_ref(), new.as_ref()),
+            fields,
+            dependents: Vec::new(),
+        });
+    }
+    name_dependents(&mut objects, before, after);
+    Changes {
+        objects,
+        status: status.into_values().collect(),
+    }
+}
+
+/// Whether only the garbage collector is missing for its end.
+fn is_deleted(object: &Value) -> bool {
+    let meta = &object["metadata"];
+    let of_collector = |it: &Value| it == "foregroundDeletion" || it == "orphan";
+    !meta["deletionTimestamp"].is_null() && list(&meta["finalizers"]).all(of_collector)
+}
+
+/// Names what goes with the deleted objects: all of whose owners are gone.
+fn name_dependents(objects: &mut Vec<Change>, before: &State, after: &State) {
+    let uid = |text: &str| -> Option<String> {
+        let object: Value = serde_json::from_str(text).ok()?;
+        object["metadata"]["uid"].as_str().map(str::to_owned)
+    };
+    let mut gone: BTreeMap<String, usize> = BTreeMap::new();
+    for (index, change) in objects.iter().enumerate() {
+        if matches!(change.action, Action::Deleted | Action::Recreated) {
+            let uid = before.get(&change.id()).and_then(|it| uid(it));
+            gone.extend(uid.map(|uid| (uid, index)));
+        }
+    }
+    if gone.is_empty() {
+        return;
+    }
+    // What depends on a dependent goes, too.
+    let mut seen: BTreeSet<&Id> = BTreeSet::new();
+    loop {
+        let before_round = seen.len();
+        for (id, object) in after {
+            // Most objects have no owner among the gone ones, and need no parsing.
+            if seen.contains(id) || !object.contains("ownerReferences") {
+                continue;
+            }
+            let Ok(object) = serde_json::from_str::<Value>(object) else {
+                continue;
+            };
+            let meta = &object["metadata"];
+            let mut owners = list(&meta["ownerReferences"]).map(|it| gone.get(text(&it["uid"])));
+            let Some(first) = owners.next().flatten().copied() else {
+                continue;
+            };
+            if owners.all(|it| it.is_some()) {
+                seen.insert(id);
+                gone.insert(text(&meta["uid"]).to_owned(), first);
+                objects[first].dependents.push(id.to_string());
+            }
+        }
+        if seen.len() == before_round {
+            return;
+        }
+    }
+}
+
+impl Change {
+    fn id(&self) -> Id {
+        Id {
+            group: self.group.clone(),
+            kind: self.kind.clone(),
+            namespace: self.namespace.clone(),
+            name: self.name.clone(),
+        }
+    }
+}
+
+/// Fields of the metadata that differ without meaning anything.
+const IGNORED: [&str; 6] = [
+    "metadata.generation",
+    "metadata.creationTimestamp",
+    "metadata.uid",
+    "metadata.selfLink",
+    "apiVersion",
+    "metadata.deletionGracePeriodSeconds",
+];
+
+/// The fields in which two objects differ.
+pub fn differing(old: &Value, new: &Value) -> Vec<Field> {
+    let mut fields = Vec::new();
+    differ(old, new, String::new(), &mut fields);
+    fields.retain(|it| !IGNORED.contains(&it.path.as_str()));
+    fields
+}
+
+fn differ(old: &Value, new: &Value, path: String, fields: &mut Vec<Field>) {
+    if old == new {
+        return;
+    }
+    let pairs = match (old, new) {
+        (Value::Object(old), Value::Object(new)) => of_objects(old, new),
+        (Value::Array(old), Value::Array(new)) => of_lists(old, new),
+        _ => None,
+    };
+    let Some(pairs) = pairs else {
+        return fields.push(Field {
+            path,
+            before: Some(old.clone()),
+            after: Some(new.clone()),
+        });
+    };
+    for (step, old, new) in pairs {
+        let path = match step {
+            Step::Key(key) if path.is_empty() => key,
+            Step::Key(key) => format!("{path}.{key}"),
+            Step::Item(item) => format!("{path}[{item}]"),
+        };
+        match (old, new) {
+            (Some(old), Some(new)) => differ(old, new, path, fields),
+            (old, new) => fields.push(Field {
+                path,
+                before: old.cloned(),
+                after: new.cloned(),
+            }),
+        }
+    }
+}
+
+enum Step {
+    Key(String),
+    Item(String),
+}
+
+type Pair<'a> = (Step, Option<&'a Value>, Option<&'a Value>);
+
+#[expect(clippy::unnecessary_wraps, reason = "as for lists")]
+fn of_objects<'a>(
+    old: &'a Map<String, Value>,
+    new: &'a Map<String, Value>,
+) -> Option<Vec<Pair<'a>>> {
+    let keys: BTreeSet<&String> = old.keys().chain(new.keys()).collect();
+    let pair = |key: &String| {
+        let shown = if key.contains(['.', '/']) {
+            format!("\"{key}\"")
+        } else {
+            key.clone()
+        };
+        (Step::Key(shown), old.get(key), new.get(key))
+    };
+    Some(keys.into_iter().map(pair).collect())
+}
+
+/// The elements by what tells them apart, or by their places if the lists are equally long. `None` if they are better shown whole.
+fn of_lists<'a>(old: &'a [Value], new: &'a [Value]) -> Option<Vec<Pair<'a>>> {
+    for key in ["name", "type", "containerPort", "mountPath", "uid", "ip"] {
+        let names = |all: &'a [Value]| -> Option<BTreeMap<String, &'a Value>> {
+            let name = |it: &Value| match &it[key] {
+                Value::String(name) => Some(name.clone()),
+                Value::Number(number) => Some(number.to_string()),
+                _ => None,
+            };
+            let named: Option<BTreeMap<_, _>> =
+                all.iter().map(|it| Some((name(it)?, it))).collect();
+            named.filter(|it| it.len() == all.len())
+        };
+        if let (Some(old), Some(new)) = (names(old), names(new)) {
+            let all: BTreeSet<&String> = old.keys().chain(new.keys()).collect();
+            let pair = |name: &String| {
+                (
+                    Step::Item(name.clone()),
+                    old.get(name).copied(),
+                    new.get(name).copied(),
+                )
+            };
+            return Some(all.into_iter().map(pair).collect());
+        }
+    }
+    let pairs = old.iter().zip(new).enumerate();
+    let pair = |(index, (old, new)): (usize, (&'a Value, &'a Value))| {
+        (Step::Item(index.to_string()), Some(old), Some(new))
+    };
+    (old.len() == new.len()).then(|| pairs.map(pair).collect())
+}
+
+fn is_below(path: &str, field: &str) -> bool {
+    let rest = path.strip_prefix(field);
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+}
+
+/// `conditions[Ready]` of `status.conditions[Ready].reason`; `status` itself if it is new.
+fn first_of_status(path: &str) -> String {
+    let path = path.strip_prefix("status.").unwrap_or(path);
+    let end = path.find('.').unwrap_or(path.len());
+    path[..end].to_owned()
+}
+
+/// The number of Pods that restart because the Pod template differs.
+fn restarts(kind: &str, old: Option<&Value>, new: Option<&Value>) -> Option<u64> {
+    let (old, new) = (old?, new?);
+    if old["spec"]["template"] == new["spec"]["template"]
+        && old["metadata"]["uid"] == new["metadata"]["uid"]
+    {
+        return None;
+    }
+    let count = match kind {
+        "Deployment" | "StatefulSet" | "ReplicaSet"
+            if new["spec"]["updateStrategy"]["type"] != "OnDelete" =>
+        {
+            new["spec"]["replicas"].as_u64().unwrap_or(1)
+        }
+        "DaemonSet" if new["spec"]["updateStrategy"]["type"] != "OnDelete" => {
+            old["status"]["desiredNumberScheduled"]
+                .as_u64()
+                .unwrap_or(0)
+        }
+        "Job" => new["spec"]["parallelism"].as_u64().unwrap_or(1),
+        _ => return None,
+    };
+    Some(count).filter(|count| *count > 0)
+}
+
+/// The controller of an object, or its only owner.
+fn owner(object: &Value) -> Option<String> {
+    let owners = &object["metadata"]["ownerReferences"];
+    let owner = list(owners)
+        .find(|it| it["controller"] == true)
+        .or(list(owners).next())?;
+    Some(format!("{} {}", text(&owner["kind"]), text(&owner["name"])))
+}

@@ -1,0 +1,128 @@
+//! The sandbox of a plan: bubblewrap gives the servers and the operator a network and a file system of their own.
+//!
+//! Only the loopback is there, and nothing of the user's: `/run`, `/tmp` and the home folders are empty, and the rest is read-only. A network
+//! namespace alone would not do: sockets in the file system, such as that of Docker, lead out of it.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::Context as _;
+use kbr_host::diagnostic::Diagnostic;
+
+/// The program of bubblewrap.
+const BWRAP: &str = "bwrap";
+
+/// Folders that are empty in the sandbox.
+const EMPTY: [&str; 7] = [
+    "/run", "/tmp", "/var/tmp", "/var/run", "/home", "/root", "/mnt",
+];
+
+/// Where kbr is in the sandbox.
+const KBR: &str = "/run/kbr/kbr";
+
+/// What the sandbox shows besides the system.
+#[derive(Debug)]
+pub struct Sandbox {
+    /// Folders and files that are there although they are in an emptied folder. Read-only.
+    pub visible: Vec<PathBuf>,
+    /// Folders that the operator finds as writable ones, because its Deployment mounts a volume there.
+    pub mounted: Vec<PathBuf>,
+    /// The current folder, which the operator sees unless it is a home folder. Read-only.
+    pub folder: PathBuf,
+}
+
+/// Runs `arguments` of this kbr in the sandbox.
+///
+/// # Errors
+/// There is no bubblewrap, or it may not create a sandbox here.
+pub fn command(sandbox: &Sandbox, arguments: &[&str]) -> anyhow::Result<Command> {
+    check()?;
+    let mut bwrap = base();
+    let kbr = std::env::current_exe().context("cannot find kbr's own program")?;
+    bwrap.arg("--ro-bind").arg(kbr).arg(KBR);
+    for path in &sandbox.visible {
+        bwrap.arg("--ro-bind").arg(path).arg(path);
+    }
+    for path in &sandbox.mounted {
+        bwrap.arg("--tmpfs").arg(path);
+    }
+    // A home folder, or one around it, stays empty.
+    let is_shown = !empty().any(|it| it.starts_with(&sandbox.folder));
+    if is_shown {
+        bwrap
+            .arg("--ro-bind")
+            .args([&sandbox.folder, &sandbox.folder]);
+        bwrap.arg("--chdir").arg(&sandbox.folder);
+    }
+    bwrap.args([
+        "--setenv",
+        "PATH",
+        "/usr/local/bin:/usr/bin:/bin",
+        "--setenv",
+        "HOME",
+        "/tmp",
+        "--setenv",
+        "TMPDIR",
+        "/tmp",
+    ]);
+    bwrap.arg("--").arg(KBR).args(arguments);
+    Ok(bwrap)
+}
+
+fn empty() -> impl Iterator<Item = PathBuf> {
+    let home = std::env::var_os("HOME").map(PathBuf::from);
+    let home = home.filter(|it| it.parent().is_some());
+    EMPTY.iter().map(PathBuf::from).chain(home)
+}
+
+/// The sandbox without anything in it.
+fn base() -> Command {
+    let mut bwrap = Command::new(BWRAP);
+    bwrap.args([
+        "--unshare-all",
+        "--die-with-parent",
+        "--new-session",
+        "--clearenv",
+    ]);
+    bwrap.args(["--ro-bind", "/", "/"]);
+    for folder in empty() {
+        // A link leads to one of the others.
+        if folder.is_dir() && !folder.is_symlink() {
+            bwrap.arg("--tmpfs").arg(folder);
+        }
+    }
+    bwrap.args(["--proc", "/proc", "--dev", "/dev"]);
+    bwrap
+}
+
+fn check() -> anyhow::Result<()> {
+    let tried = base()
+        .args(["--", "/bin/true"])
+        .stdin(Stdio::null())
+        .output();
+    let unconfined =
+        "or pass --unconfined, with which the operator can reach your network and your files";
+    let tried = tried.map_err(|error| {
+        Diagnostic::new(format_args!(
+            "cannot confine the operator: cannot run `{BWRAP}`: {error}"
+        ))
+        .help(format_args!(
+            "install bubblewrap, for example with `apt-get install bubblewrap`; {unconfined}"
+        ))
+    })?;
+    if tried.status.success() {
+        return Ok(());
+    }
+    let text = String::from_utf8_lossy(&tried.stderr);
+    let help = if Path::new("/proc/sys/kernel/apparmor_restrict_unprivileged_userns").exists() {
+        "allow it with `sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0`"
+    } else {
+        "allow this user to create user namespaces"
+    };
+    Err(
+        Diagnostic::new("cannot confine the operator: bubblewrap may not create a sandbox here")
+            .help(format_args!("{help}; {unconfined}"))
+            .details(text.trim())
+            .into(),
+    )
+}

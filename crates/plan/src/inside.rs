@@ -1,0 +1,238 @@
+//! The part of a plan that runs beside the operator, in a sandbox of its own: serves the clone, runs both releases, and compares.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use kbr_envtest::assets::Assets;
+use kbr_envtest::client::Client;
+use kbr_envtest::supervision::Supervision;
+use kbr_envtest::{Progress, progress, start};
+use kbr_host::signals::Stop;
+use kbr_manifests::overlay::Identity;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::activity::Activity;
+use super::cloned::Cloned;
+use super::compare::compare;
+use super::discovery::{objects, text};
+use super::install::{self, install};
+use super::load::load;
+use super::read::is_served_by;
+use super::release::Release;
+use super::report::{Published, Report, Run};
+use super::run::Runner;
+use super::state::{self, State};
+use super::webhooks::Webhooks;
+
+/// What to do.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Job {
+    /// The cluster.
+    pub cloned: Cloned,
+    /// The namespace and the name of the operator's `ServiceAccount`.
+    pub operator: (String, String),
+    /// The release of today, if it runs first.
+    pub baseline: Option<Release>,
+    /// The release to judge.
+    pub next: Release,
+    /// The folder of etcd, kube-apiserver and kubectl.
+    pub assets: PathBuf,
+    /// The seconds without a change after which an operator is idle.
+    pub quiet: u64,
+    /// The seconds that a release may take.
+    pub limit: u64,
+    /// Whether this process and the operator have a file system and a network of their own.
+    pub confined: bool,
+}
+
+/// Does the job.
+///
+/// # Errors
+/// The servers do not start, refuse the clone, or a release cannot be started.
+pub fn run(job: &Job, stop: &Stop) -> anyhow::Result<Report> {
+    let assets = Assets {
+        folder: job.assets.clone(),
+    };
+    let folder = kbr_envtest::folder::Folder::create()?;
+    let audit = folder.path.join("audit.log");
+    let options = start::Options {
+        logs: None,
+        audit: Some(&audit),
+        limit: Duration::from_secs(120),
+        stop,
+        cluster: None,
+        clone: true,
+        progress: Progress::Silent,
+        supervision: Supervision::Kbr,
+    };
+    let plane = start::start(&assets, &options)?;
+    start::wait_until_ready(&plane, &options)?;
+    let mut report = Report {
+        not_seen: job.cloned.unread.clone(),
+        ..Report::default()
+    };
+    let count: usize = job.cloned.kinds.iter().map(|it| it.objects.len()).sum();
+    progress("serving", &format!("{count} objects of the cluster"));
+    let lost = load(&plane, &job.cloned)?;
+    report.not_seen.extend(
+        lost.into_iter()
+            .map(|it| format!("not served as it is in the cluster: {it}")),
+    );
+    let client = plane.client()?;
+    let (namespace, account) = job.operator.clone();
+    let operator = Identity {
+        namespace,
+        account,
+        watched: None,
+    };
+    let activity = Activity::follow(&plane.etcd()?)?;
+    let cloned = state::read(&client, &mut report.not_seen)?;
+    let mut done = Done {
+        installed: install::Installed::default(),
+        events: events(&client)?,
+    };
+    let mut run = |release: &Release, before: &State| -> anyhow::Result<(Run, State)> {
+        let began = Instant::now();
+        let certificates = plane.folder().join("webhooks");
+        let webhooks = Webhooks::new(&release.install, release.webhook_port, &certificates)?;
+        plane.map_services(&webhooks.services)?;
+        let installed = install(&plane, &client, &release.install, &webhooks)?;
+        let kinds = state::kinds(&client, &mut Vec::new())?;
+        let invalid = install::invalid(&release.install, before);
+        let runner = Runner {
+            plane: &plane,
+            client: &client,
+            activity: &activity,
+            kinds: &kinds,
+            operator: &operator,
+            audit: &audit,
+            quiet: Duration::from_secs(job.quiet),
+            limit: Duration::from_secs(job.limit),
+            confined: job.confined,
+        };
+        let (requests, failed) = runner.run(release, &webhooks)?;
+        let state = state::read(&client, &mut Vec::new())?;
+        let run = Run {
+            seconds: began.elapsed().as_secs(),
+            failed,
+            not_installed: installed.refused.clone(),
+            invalid,
+            refused: requests.refused.into_iter().collect(),
+            denied: requests.denied.into_iter().collect(),
+            events: done.published(&client)?,
+        };
+        done.installed.ids.extend(installed.ids);
+        done.installed.unknown.extend(installed.unknown);
+        Ok((run, state))
+    };
+    let mut before = cloned;
+    let mut drifted = None;
+    if let Some(baseline) = &job.baseline {
+        progress("running", "today's release");
+        let mut baseline = baseline.clone();
+        if baseline.install.is_empty() {
+            baseline.install = installed_today(&job.cloned, &job.operator.0);
+        }
+        let (run, after) = run(&baseline, &before)?;
+        report.baseline = Some(run);
+        drifted = Some(std::mem::replace(&mut before, after));
+    }
+    progress("running", "the new release");
+    let (next, after) = run(&job.next, &before)?;
+    report.next = next;
+    report.objects = count;
+    if let Some(cloned) = drifted {
+        report.drift = compare(&cloned, &before, &done.installed.ids);
+    }
+    report.changes = compare(&before, &after, &done.installed.ids);
+    let unknown = done.installed.unknown.iter();
+    report
+        .not_seen
+        .extend(unknown.map(|it| {
+            format!("the installer's objects of the kind `{it}`, which has no CRD here")
+        }));
+    report.not_seen.sort();
+    report.not_seen.dedup();
+    Ok(report)
+}
+
+/// What calls the webhooks of the operator in the cluster: a clone does not install it.
+fn installed_today(cloned: &Cloned, namespace: &str) -> Vec<Value> {
+    let objects = cloned.kinds.iter().flat_map(|it| &it.objects);
+    let own = objects.filter(|it| {
+        let conversion = &it["spec"]["conversion"]["webhook"]["clientConfig"]["service"];
+        conversion["namespace"] == namespace || is_served_by(it, namespace)
+    });
+    let applied = |object: &Value| {
+        let mut object = object.clone();
+        if let Some(meta) = object["metadata"].as_object_mut() {
+            meta.retain(|key, _| ["name", "labels", "annotations"].contains(&key.as_str()));
+        }
+        if let Some(fields) = object.as_object_mut() {
+            fields.remove("status");
+        }
+        object
+    };
+    own.map(applied).collect()
+}
+
+/// What both runs have left behind.
+struct Done {
+    installed: install::Installed,
+    /// So far.
+    events: Events,
+}
+
+/// By uid: how often each has occurred, and the event.
+type Events = BTreeMap<String, (u64, Value)>;
+
+fn events(client: &Client) -> anyhow::Result<Events> {
+    let get = |path: &str| Ok(serde_json::from_reader(client.get(path)?)?);
+    let mut found = objects(&get, "/apis/events.k8s.io/v1/events", "")?;
+    // The API server's own, about addresses of another network.
+    found.retain(|it| !text(&it["reportingController"]).contains("allocator"));
+    let event = |it: Value| {
+        let series = it["series"]["count"].as_u64();
+        let count = series
+            .or(it["deprecatedCount"].as_u64())
+            .unwrap_or(1)
+            .max(1);
+        (text(&it["metadata"]["uid"]).to_owned(), (count, it))
+    };
+    Ok(found.into_iter().map(event).collect())
+}
+
+impl Done {
+    /// The events since the last call, equal ones once.
+    fn published(&mut self, client: &Client) -> anyhow::Result<Vec<Published>> {
+        let now = events(client)?;
+        let mut all: BTreeMap<(String, String), Published> = BTreeMap::new();
+        for (uid, (count, event)) in &now {
+            let before = self.events.get(uid).map_or(0, |(count, _)| *count);
+            let new = count.saturating_sub(before);
+            if new == 0 {
+                continue;
+            }
+            let about = &event["regarding"];
+            let name = super::load::full_name(text(&about["namespace"]), text(&about["name"]));
+            let key = (
+                text(&event["type"]).to_owned(),
+                text(&event["reason"]).to_owned(),
+            );
+            let known = all.entry(key.clone()).or_insert_with(|| Published {
+                r#type: key.0,
+                reason: key.1,
+                example: format!("{} {name}: {}", text(&about["kind"]), text(&event["note"])),
+                count: 0,
+            });
+            known.count += new;
+        }
+        self.events = now;
+        let mut all: Vec<Published> = all.into_values().collect();
+        all.sort_by_key(|it| std::cmp::Reverse(it.count));
+        Ok(all)
+    }
+}

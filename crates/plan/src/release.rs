@@ -1,0 +1,172 @@
+//! A release of an operator: what its installer applies, and how its Deployment runs it.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::discovery::{list, text};
+
+/// A release, and how to run it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Release {
+    /// What its installer applies.
+    pub install: Vec<Value>,
+    /// The program, and its arguments.
+    pub command: Vec<String>,
+    /// The environment of its container. There is no other but what leads to the API server.
+    pub environment: BTreeMap<String, String>,
+    /// The Secrets and `ConfigMap`s in its file system.
+    pub mounts: Vec<Mount>,
+    /// Where it serves webhooks.
+    pub webhook_port: u16,
+}
+
+/// A Secret or `ConfigMap` that is a folder of the container.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Mount {
+    /// The folder.
+    pub path: String,
+    /// The only file of it, if the path is that of the file.
+    pub sub_path: String,
+    /// `Secret` or `ConfigMap`.
+    pub kind: String,
+    /// The name of the object, in the operator's namespace.
+    pub name: String,
+}
+
+/// The port of controller-runtime's webhooks.
+const WEBHOOK_PORT: u16 = 9443;
+
+/// Variables that decide what else runs or where it connects: a Deployment of a cluster sets none of them.
+const FORBIDDEN: [&str; 9] = [
+    "PATH",
+    "HOME",
+    "KUBECONFIG",
+    "GODEBUG",
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "ALL_PROXY",
+    "NO_PROXY",
+    "TMPDIR",
+];
+
+impl Release {
+    /// As the Deployment of the operator runs it, among the objects of its installer. Its arguments are used if the command has none.
+    pub fn new(install: Vec<Value>, deployment: Option<&Value>, mut command: Vec<String>) -> Self {
+        let mut release = Self {
+            install,
+            webhook_port: WEBHOOK_PORT,
+            ..Self::default()
+        };
+        if let Some(deployment) = deployment {
+            let pod = &deployment["spec"]["template"]["spec"];
+            let container = container(pod);
+            if command.len() == 1 {
+                command.extend(list(&container["args"]).map(|it| text(it).to_owned()));
+            }
+            release.environment = environment(deployment, container, &release.install);
+            release.mounts = mounts(pod, container);
+            let mut ports =
+                list(&container["ports"]).filter(|it| text(&it["name"]).contains("webhook"));
+            let port = ports.find_map(|it| u16::try_from(it["containerPort"].as_u64()?).ok());
+            release.webhook_port = port.unwrap_or(WEBHOOK_PORT);
+            for argument in &mut command {
+                *argument = expanded(argument, &release.environment);
+            }
+        }
+        release.command = command;
+        release
+    }
+}
+
+/// The container of the operator: the one that is called `manager`, or the first that is no proxy.
+fn container(pod: &Value) -> &Value {
+    let all = || list(&pod["containers"]);
+    let manager = all().find(|it| it["name"] == "manager");
+    let other = || all().find(|it| !text(&it["name"]).contains("proxy"));
+    manager.or_else(other).unwrap_or(&Value::Null)
+}
+
+fn environment(
+    deployment: &Value,
+    container: &Value,
+    install: &[Value],
+) -> BTreeMap<String, String> {
+    let namespace = text(&deployment["metadata"]["namespace"]);
+    let pod = &deployment["spec"]["template"]["spec"];
+    let find = |kind: &str, reference: &Value| -> Option<String> {
+        let mut named = install
+            .iter()
+            .filter(|it| it["kind"] == kind && it["metadata"]["name"] == reference["name"]);
+        let object = named.next()?;
+        let key = text(&reference["key"]);
+        let plain = object["data"][key].as_str().filter(|_| kind == "ConfigMap");
+        plain
+            .or(object["stringData"][key].as_str())
+            .map(str::to_owned)
+    };
+    let mut all: BTreeMap<String, String> = BTreeMap::new();
+    for variable in list(&container["env"]) {
+        let source = &variable["valueFrom"];
+        let value = match source["fieldRef"]["fieldPath"].as_str() {
+            Some("metadata.namespace") => Some(namespace.to_owned()),
+            Some("metadata.name") => Some(format!("{}-0", text(&deployment["metadata"]["name"]))),
+            Some("spec.serviceAccountName") => Some(text(&pod["serviceAccountName"]).to_owned()),
+            Some("status.podIP" | "status.hostIP") => Some("127.0.0.1".to_owned()),
+            Some("spec.nodeName") => Some("plan".to_owned()),
+            _ if source["configMapKeyRef"].is_object() => {
+                find("ConfigMap", &source["configMapKeyRef"])
+            }
+            _ if source["secretKeyRef"].is_object() => find("Secret", &source["secretKeyRef"]),
+            _ => variable["value"].as_str().map(|it| expanded(it, &all)),
+        };
+        let name = text(&variable["name"]);
+        let is_forbidden = |name: &str| {
+            let upper = name.to_uppercase();
+            FORBIDDEN.contains(&upper.as_str())
+                || upper.starts_with("LD_")
+                || upper.starts_with("SSL_")
+                || upper.starts_with("DYLD_")
+        };
+        if let Some(value) = value.filter(|_| !is_forbidden(name)) {
+            all.insert(name.to_owned(), value);
+        }
+    }
+    all
+}
+
+/// `$(NAME)` is the value of a variable, as in a Pod.
+fn expanded(text: &str, variables: &BTreeMap<String, String>) -> String {
+    let mut text = text.to_owned();
+    for (name, value) in variables {
+        text = text.replace(&format!("$({name})"), value);
+    }
+    text
+}
+
+fn mounts(pod: &Value, container: &Value) -> Vec<Mount> {
+    let mut all = Vec::new();
+    for mount in list(&container["volumeMounts"]) {
+        let Some(volume) = list(&pod["volumes"]).find(|it| it["name"] == mount["name"]) else {
+            continue;
+        };
+        let secret = volume["secret"]["secretName"]
+            .as_str()
+            .map(|name| ("Secret", name));
+        let config = volume["configMap"]["name"]
+            .as_str()
+            .map(|name| ("ConfigMap", name));
+        if let Some((kind, name)) = secret.or(config) {
+            all.push(Mount {
+                path: text(&mount["mountPath"]).to_owned(),
+                sub_path: text(&mount["subPath"]).to_owned(),
+                kind: kind.to_owned(),
+                name: name.to_owned(),
+            });
+        }
+    }
+    all
+}

@@ -1,0 +1,323 @@
+//! Runs a release until it is idle.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::Context as _;
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use kbr_envtest::client::Client;
+use kbr_envtest::control_plane::ControlPlane;
+use kbr_envtest::{exec, logs};
+use kbr_manifests::overlay::Identity;
+use rustix::process::Signal;
+use serde_json::{Value, json};
+
+use super::activity::{Activity, Requests};
+use super::compare::{Field, differing};
+use super::discovery::{Served, text};
+use super::load::folder;
+use super::release::{Mount, Release};
+use super::report::{Failed, Unsettled};
+use super::webhooks::Webhooks;
+
+/// How often to look.
+const TICK: Duration = Duration::from_millis(100);
+
+/// How long an operator may take to stop.
+const GRACE: Duration = Duration::from_secs(10);
+
+/// How many objects are named that never settle, and how long to look at each.
+const MOST: usize = 3;
+const LOOK: Duration = Duration::from_secs(10);
+
+/// Where a Pod finds what it is.
+const POD: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
+
+/// How a release is run.
+pub struct Runner<'a> {
+    pub plane: &'a ControlPlane,
+    pub client: &'a Client,
+    pub activity: &'a Activity,
+    pub kinds: &'a [Served],
+    pub operator: &'a Identity,
+    /// The audit log.
+    pub audit: &'a Path,
+    /// How long nothing may change until it is idle.
+    pub quiet: Duration,
+    /// How long it may take.
+    pub limit: Duration,
+    /// Whether this process and the operator have a file system and a network of their own.
+    pub confined: bool,
+}
+
+impl Runner<'_> {
+    /// Runs a release that is installed. Returns its requests, and why it did not become idle.
+    ///
+    /// # Errors
+    /// It cannot be started, or a server does not answer.
+    pub fn run(
+        &self,
+        release: &Release,
+        webhooks: &Webhooks,
+    ) -> anyhow::Result<(Requests, Option<Failed>)> {
+        let mut requests = Requests::from_now(self.audit, self.operator.user());
+        let log = self.plane.folder().join("operator.log");
+        let environment = self.environment(release, webhooks)?;
+        let (program, arguments) = release.command.split_first().context("no command given")?;
+        let output = File::create(&log)?;
+        let mut process = exec::ending_with_us(program, Signal::KILL)?
+            .args(arguments)
+            .env_clear()
+            .envs(environment)
+            .stdin(Stdio::null())
+            .stdout(output.try_clone()?)
+            .stderr(output)
+            .spawn()
+            .with_context(|| format!("cannot start `{program}`"))?;
+        self.activity.restart();
+        let failed = self.wait(&mut process, &mut requests, &log)?;
+        exec::stop(&mut process, GRACE);
+        requests.read()?;
+        Ok((requests, failed))
+    }
+
+    fn wait(
+        &self,
+        process: &mut Child,
+        requests: &mut Requests,
+        log: &Path,
+    ) -> anyhow::Result<Option<Failed>> {
+        let started = Instant::now();
+        loop {
+            if let Some(status) = process.try_wait()? {
+                return Ok(Some(Failed::Ended {
+                    status: status.to_string(),
+                    log: tail(log),
+                }));
+            }
+            requests.read()?;
+            let watches = requests
+                .last_watch
+                .is_some_and(|at| at.elapsed() < self.quiet);
+            let is_idle = started.elapsed() >= self.quiet
+                && requests.any
+                && !watches
+                && !self.activity.is_within(self.quiet);
+            if is_idle {
+                return Ok(None);
+            }
+            if started.elapsed() >= self.limit {
+                return Ok(Some(match requests.any {
+                    true => Failed::NeverIdle(self.unsettled()?),
+                    false => Failed::Ended {
+                        status: "it sent no request".to_owned(),
+                        log: tail(log),
+                    },
+                }));
+            }
+            thread::sleep(TICK);
+        }
+    }
+
+    /// What still changes, and how.
+    fn unsettled(&self) -> anyhow::Result<Vec<Unsettled>> {
+        let mut all = Vec::new();
+        for (key, writes) in self.activity.busiest(self.quiet).into_iter().take(MOST) {
+            let fields = match path(self.kinds, &key) {
+                Some(path) => self.oscillation(&path)?,
+                None => Vec::new(),
+            };
+            all.push(Unsettled {
+                object: key,
+                writes,
+                fields,
+            });
+        }
+        Ok(all)
+    }
+
+    /// The fields that change from one version of an object to the next.
+    fn oscillation(&self, path: &str) -> anyhow::Result<Vec<Field>> {
+        let started = Instant::now();
+        let mut before: Option<Value> = None;
+        while started.elapsed() < LOOK {
+            let Some(mut now) = self.client.find(path, "application/json")? else {
+                return Ok(Vec::new());
+            };
+            if let Some(meta) = now["metadata"].as_object_mut() {
+                meta.remove("managedFields");
+                meta.remove("resourceVersion");
+            }
+            let fields = before
+                .map(|before| differing(&before, &now))
+                .unwrap_or_default();
+            if !fields.is_empty() {
+                return Ok(fields);
+            }
+            before = Some(now);
+            thread::sleep(Duration::from_millis(20));
+        }
+        Ok(Vec::new())
+    }
+
+    /// The variables of the container, and what leads to the API server.
+    fn environment(
+        &self,
+        release: &Release,
+        webhooks: &Webhooks,
+    ) -> anyhow::Result<Vec<(String, String)>> {
+        let Identity {
+            namespace, account, ..
+        } = self.operator;
+        let path = format!("/api/v1/namespaces/{namespace}/serviceaccounts/{account}/token");
+        let request = json!({ "apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": { "expirationSeconds": 86400 } });
+        let answer = self
+            .client
+            .create(&path, &request)
+            .with_context(|| format!("the ServiceAccount `{namespace}/{account}` gets no token"))?;
+        let token = text(&answer["status"]["token"]);
+        let ca = self.plane.folder().join("ca.crt");
+        let kubeconfig = self.plane.write_token_kubeconfig(namespace, token)?;
+        if self.confined {
+            let pod = Path::new(POD);
+            fs::create_dir_all(pod)?;
+            fs::write(pod.join("token"), token)?;
+            fs::write(pod.join("namespace"), namespace)?;
+            fs::copy(&ca, pod.join("ca.crt"))?;
+            for mount in &release.mounts {
+                self.mount(mount, webhooks)
+                    .with_context(|| format!("cannot write `{}`", mount.path))?;
+            }
+        }
+        let url = self.plane.url();
+        let (host, port) = url
+            .trim_start_matches("https://")
+            .split_once(':')
+            .context("the API server has no port")?;
+        let mut all: Vec<(String, String)> = release.environment.clone().into_iter().collect();
+        all.extend([
+            (
+                "PATH".to_owned(),
+                "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin".to_owned(),
+            ),
+            ("HOME".to_owned(), "/tmp".to_owned()),
+            ("KUBECONFIG".to_owned(), kubeconfig.display().to_string()),
+            ("KUBERNETES_SERVICE_HOST".to_owned(), host.to_owned()),
+            ("KUBERNETES_SERVICE_PORT".to_owned(), port.to_owned()),
+        ]);
+        Ok(all)
+    }
+
+    /// Writes the files of a volume: what the object has, or the certificate of the webhooks.
+    fn mount(&self, mount: &Mount, webhooks: &Webhooks) -> anyhow::Result<()> {
+        let plural = if mount.kind == "Secret" {
+            "secrets"
+        } else {
+            "configmaps"
+        };
+        let path = format!(
+            "/api/v1/namespaces/{}/{plural}/{}",
+            self.operator.namespace, mount.name
+        );
+        let object = self
+            .client
+            .find(&path, "application/json")?
+            .unwrap_or_default();
+        let mut files: Vec<(String, Vec<u8>)> = Vec::new();
+        for (name, value) in object["data"].as_object().into_iter().flatten() {
+            let value = text(value);
+            let content = match mount.kind.as_str() {
+                "Secret" => BASE64_STANDARD.decode(value)?,
+                _ => value.as_bytes().to_vec(),
+            };
+            files.push((name.clone(), content));
+        }
+        if mount.kind == "Secret"
+            && (files.is_empty() || files.iter().any(|(name, _)| name == "tls.crt"))
+        {
+            files.clear();
+            for name in ["tls.crt", "tls.key"] {
+                files.push((name.to_owned(), fs::read(webhooks.folder.join(name))?));
+            }
+        }
+        let folder = PathBuf::from(&mount.path);
+        if !mount.sub_path.is_empty() {
+            let content = files.into_iter().find(|(name, _)| *name == mount.sub_path);
+            fs::create_dir_all(folder.parent().unwrap_or(&folder))?;
+            return Ok(fs::write(
+                &folder,
+                content.map(|it| it.1).unwrap_or_default(),
+            )?);
+        }
+        fs::create_dir_all(&folder)?;
+        for (name, content) in files {
+            // The name of a key has no slash: the API server checks it.
+            fs::write(folder.join(name), content)?;
+        }
+        Ok(())
+    }
+}
+
+/// The path of the object with this key of etcd.
+fn path(kinds: &[Served], key: &str) -> Option<String> {
+    kinds.iter().filter(|it| it.preferred).find_map(|kind| {
+        let custom = format!("{}/{}", kind.group, kind.plural);
+        let folders = [custom, folder(&kind.group, &kind.plural, &BTreeSet::new())];
+        let mut rest = folders
+            .iter()
+            .filter_map(|it| key.strip_prefix(it.as_str())?.strip_prefix('/'));
+        let (namespace, name) = match (kind.namespaced, rest.next()?) {
+            (true, rest) => rest.split_once('/')?,
+            (false, name) => ("", name),
+        };
+        (!name.contains('/')).then(|| format!("{}/{name}", kind.path(namespace)))
+    })
+}
+
+/// The end of a log.
+fn tail(log: &Path) -> String {
+    logs::tail(log, 20)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_key_of_an_object_leads_to_its_path() {
+        let kind = |group: &str, plural: &str, namespaced| Served {
+            group: group.to_owned(),
+            version: "v1".to_owned(),
+            plural: plural.to_owned(),
+            kind: String::new(),
+            namespaced,
+            preferred: true,
+        };
+        let kinds = [
+            kind("", "services", true),
+            kind("", "nodes", false),
+            kind("apps", "deployments", true),
+            kind("crew.example.com", "captains", true),
+        ];
+        let path = |key: &str| path(&kinds, key).unwrap_or_default();
+        assert_eq!(
+            path("services/specs/a/b"),
+            "/api/v1/namespaces/a/services/b"
+        );
+        assert_eq!(path("minions/a"), "/api/v1/nodes/a");
+        assert_eq!(
+            path("deployments/a/b"),
+            "/apis/apps/v1/namespaces/a/deployments/b"
+        );
+        assert_eq!(
+            path("crew.example.com/captains/a/b"),
+            "/apis/crew.example.com/v1/namespaces/a/captains/b"
+        );
+        assert_eq!(path("other/a"), "");
+    }
+}

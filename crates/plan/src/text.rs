@@ -1,0 +1,345 @@
+//! A report -> text for a terminal, or Markdown for a pull request.
+
+use std::fmt::Write as _;
+
+use kbr_host::lines::one_line;
+use serde_json::Value;
+
+use super::activity::Refused;
+use super::compare::{Action, Change, Changes, Field};
+use super::load::full_name;
+use super::report::{Failed, Report, Run, Unsettled};
+
+/// What the report is about, as its first line names it.
+#[derive(Clone, Debug)]
+pub struct Title {
+    /// `captains`: the operator.
+    pub operator: String,
+    /// `prod`: the cluster, or the file of its clone.
+    pub cluster: String,
+    /// `v1.2.0`: the release of today.
+    pub baseline: Option<String>,
+}
+
+/// The most fields of an object, and the most bytes of a value, without `details`.
+const FIELDS: usize = 6;
+const BYTES: usize = 60;
+
+/// The report for a terminal. `details` shows drift, events, and all fields and values whole.
+pub fn text(report: &Report, title: &Title, details: bool) -> String {
+    let mut text = headline(report, title);
+    let rows = rows(&report.changes, &report.next.refused, details);
+    if !rows.is_empty() {
+        text += "\n";
+    }
+    for row in rows {
+        text += &row;
+    }
+    text += "\n";
+    for line in summary(report, details) {
+        writeln!(text, "{line}").ok();
+    }
+    text
+}
+
+/// The report as Markdown: the text in a block, below a heading.
+pub fn markdown(report: &Report, title: &Title, details: bool) -> String {
+    let shown = text(report, title, details);
+    let (head, body) = shown.split_once('\n').unwrap_or((&shown, ""));
+    // Text of a cluster may contain a fence; a longer one encloses it.
+    let longest = body.split(|it| it != '`').map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat(longest.max(2) + 1);
+    let head = head.replace(['<', '>', '@', '[', ']', '`', '*', '_', '#', '!'], "");
+    format!(
+        "**{}**\n\n{fence}diff\n{}\n{fence}\n",
+        head.trim(),
+        body.trim_matches('\n')
+    )
+}
+
+fn headline(report: &Report, title: &Title) -> String {
+    let Title {
+        operator,
+        cluster,
+        baseline,
+    } = title;
+    let (changed, objects) = (report.changes.objects.len(), report.objects);
+    let what = match changed {
+        0 => format!("would change none of {objects} objects"),
+        changed => format!("would change {changed} of {objects} objects"),
+    };
+    let mut line = format!("{operator} {what} in {cluster}");
+    match baseline {
+        Some(baseline) => write!(line, ", compared with {baseline}").ok(),
+        None => write!(
+            line,
+            "; without today's release, what changes by itself is among them"
+        )
+        .ok(),
+    };
+    one_line(&line).into_owned() + "\n"
+}
+
+fn rows(changes: &Changes, refused: &[Refused], details: bool) -> Vec<String> {
+    let names = changes.objects.iter().map(|it| {
+        (
+            it.kind.len(),
+            full_name(&it.namespace, &it.name).chars().count(),
+        )
+    });
+    let (kind, name) = names.fold((0, 0), |(a, b), (kind, name)| (a.max(kind), b.max(name)));
+    let mut rows: Vec<String> = changes
+        .objects
+        .iter()
+        .map(|it| row(it, kind, name.min(40), details))
+        .collect();
+    for it in refused {
+        let Refused {
+            resource,
+            object,
+            verb,
+            message,
+        } = it;
+        rows.push(format!(
+            "  ! {verb} of {resource} {object} refused: {}\n",
+            shortened(message, details)
+        ));
+    }
+    rows
+}
+
+fn row(change: &Change, kind: usize, name: usize, details: bool) -> String {
+    let sign = match change.action {
+        Action::Created => '+',
+        Action::Changed => '~',
+        Action::Recreated => '±',
+        Action::Deleted => '-',
+    };
+    let full = full_name(&change.namespace, &change.name);
+    let mut words = Vec::new();
+    match change.action {
+        Action::Created => words.push("created".to_owned()),
+        Action::Deleted => words.push("deleted".to_owned()),
+        Action::Recreated => words.push("deleted and created again".to_owned()),
+        Action::Changed => {}
+    }
+    if let Some(count) = change.restarts {
+        words.push(count_of(count, "Pod restarts", "Pods restart"));
+    }
+    if !change.dependents.is_empty() {
+        let shown: Vec<&str> = change
+            .dependents
+            .iter()
+            .map(String::as_str)
+            .take(3)
+            .collect();
+        let more = change.dependents.len() - shown.len();
+        let more = if more > 0 {
+            format!(" and {more} more")
+        } else {
+            String::new()
+        };
+        words.push(format!("and with it {}{more}", shown.join(", ")));
+    }
+    if let Some(owner) = change
+        .owner
+        .as_ref()
+        .filter(|_| change.action != Action::Changed)
+    {
+        words.push(format!("owned by {owner}"));
+    }
+    let line = format!(
+        "  {sign} {:kind$}  {full:name$}  {}",
+        change.kind,
+        words.join(", ")
+    );
+    let mut text = one_line(line.trim_end()).into_owned() + "\n";
+    if change.action == Action::Changed {
+        let most = if details { usize::MAX } else { FIELDS };
+        for field in change.fields.iter().take(most) {
+            writeln!(text, "      {}", shown(field, change, details)).ok();
+        }
+        if let Some(more @ 1..) = change.fields.len().checked_sub(most) {
+            writeln!(
+                text,
+                "      and {}: see --details",
+                count_of(more as u64, "field more", "fields more")
+            )
+            .ok();
+        }
+    }
+    text
+}
+
+fn shown(field: &Field, change: &Change, details: bool) -> String {
+    let is_secret =
+        change.kind == "Secret" && change.group.is_empty() && !field.path.starts_with("metadata.");
+    let value = |value: &Value| {
+        let text = match value {
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        };
+        if is_secret {
+            return format!("({} bytes)", text.len());
+        }
+        shortened(&text, details)
+    };
+    let line = match (&field.before, &field.after) {
+        (Some(before), Some(after)) => {
+            format!("{}   {} → {}", field.path, value(before), value(after))
+        }
+        (None, Some(after)) => format!("{}   → {}", field.path, value(after)),
+        (Some(before), None) => format!("{}   {} →", field.path, value(before)),
+        (None, None) => field.path.clone(),
+    };
+    one_line(&line).into_owned()
+}
+
+fn shortened(text: &str, details: bool) -> String {
+    let text = one_line(text);
+    let most = if details { usize::MAX } else { BYTES };
+    match text.char_indices().nth(most) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.into_owned(),
+    }
+}
+
+/// What follows the objects.
+fn summary(report: &Report, details: bool) -> Vec<String> {
+    let mut lines = Vec::new();
+    for status in &report.changes.status {
+        let fields: Vec<&str> = status.fields.iter().map(String::as_str).collect();
+        let objects = format!("{} {}", status.objects, status.kind);
+        lines.push(format!("status: {} of {objects}", fields.join(", ")));
+    }
+    for run in report.baseline.iter() {
+        lines.extend(
+            run.failed
+                .iter()
+                .flat_map(|it| failed("today's release", it, details)),
+        );
+    }
+    lines.extend(
+        report
+            .next
+            .failed
+            .iter()
+            .flat_map(|it| failed("the new release", it, details)),
+    );
+    lines.extend(of_run(&report.next, details));
+    let drift = report.drift.objects.len();
+    if drift > 0 {
+        lines.push(format!(
+            "today's release changes {} by itself{}",
+            count_of(drift as u64, "object", "objects"),
+            if details { ":" } else { ": see --details" }
+        ));
+        if details {
+            let rows = rows(&report.drift, &[], details);
+            lines.extend(
+                rows.iter()
+                    .flat_map(|it| it.lines().map(str::to_owned).collect::<Vec<_>>()),
+            );
+        }
+    }
+    let changed = report
+        .changes
+        .objects
+        .iter()
+        .filter(|it| it.action != Action::Deleted)
+        .count();
+    let same = report.objects.saturating_sub(changed);
+    lines.push(format!(
+        "{} as they are",
+        count_of(same as u64, "object stays", "objects stay")
+    ));
+    if !report.not_seen.is_empty() {
+        lines.push("not seen:".to_owned());
+        lines.extend(
+            report
+                .not_seen
+                .iter()
+                .map(|it| format!("  {}", shortened(it, true))),
+        );
+    }
+    lines
+}
+
+fn of_run(run: &Run, details: bool) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut list = |title: &str, all: &[String]| {
+        if !all.is_empty() {
+            lines.push(title.to_owned());
+            lines.extend(all.iter().map(|it| format!("  {}", shortened(it, true))));
+        }
+    };
+    list(
+        "the cluster refuses what the installer applies:",
+        &run.not_installed,
+    );
+    list(
+        "the new CRDs no longer accept stored objects:",
+        &run.invalid,
+    );
+    list("its roles do not allow:", &run.denied);
+    let events: Vec<String> = run
+        .events
+        .iter()
+        .filter(|it| details || it.r#type == "Warning")
+        .map(|it| {
+            format!(
+                "{} {} {}, such as {}",
+                it.count, it.r#type, it.reason, it.example
+            )
+        })
+        .collect();
+    list("events:", &events);
+    lines
+}
+
+fn failed(who: &str, failed: &Failed, details: bool) -> Vec<String> {
+    match failed {
+        Failed::Ended { status, log } => {
+            let mut lines = vec![format!("{who} does not run: {status}; the end of its log:")];
+            lines.extend(log.lines().map(|it| format!("  {}", one_line(it))));
+            lines
+        }
+        Failed::NeverIdle(objects) => {
+            let mut lines = vec![format!("{who} never becomes idle: it goes on changing")];
+            for Unsettled {
+                object,
+                writes,
+                fields,
+            } in objects
+            {
+                lines.push(format!(
+                    "  {object}, {}",
+                    count_of(*writes, "change", "changes")
+                ));
+                for field in fields {
+                    let plain = Change {
+                        action: Action::Changed,
+                        group: String::new(),
+                        kind: if object.starts_with("secrets/") {
+                            "Secret".to_owned()
+                        } else {
+                            String::new()
+                        },
+                        namespace: String::new(),
+                        name: String::new(),
+                        owner: None,
+                        restarts: None,
+                        fields: Vec::new(),
+                        dependents: Vec::new(),
+                    };
+                    lines.push(format!("      {}", shown(field, &plain, details)));
+                }
+            }
+            lines
+        }
+    }
+}
+
+fn count_of(count: u64, one: &str, several: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { several })
+}

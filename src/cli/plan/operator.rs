@@ -1,0 +1,188 @@
+//! The two releases that are compared: of the project that the current folder belongs to, or any commands.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use apiserver_rules::Operator;
+use kbr_envtest::crds;
+use kbr_host::diagnostic::Diagnostic;
+use kbr_manifests::audit::permissions;
+use kbr_manifests::overlay::{self, Identity, OVERLAY};
+use kbr_plan::read;
+use kbr_plan::release::Release;
+use kbr_plan::wanted::{Wanted, named, wanted};
+use kbr_programs::cargo;
+use kbr_scaffold::workdir;
+use serde_json::Value;
+
+use super::super::dist;
+use super::{Args, clone};
+
+/// What a plan needs to know of an operator.
+pub struct Prepared {
+    pub operator: Identity,
+    /// What is read of the cluster.
+    pub wanted: BTreeSet<Wanted>,
+    pub next: Release,
+    pub baseline: Option<Release>,
+    /// What the report calls today's release.
+    pub baseline_name: Option<String>,
+    /// The programs.
+    pub visible: Vec<PathBuf>,
+    /// The current folder of the operator.
+    pub folder: PathBuf,
+}
+
+/// Builds the releases of a project, or finds those of the arguments.
+///
+/// # Errors
+/// There is neither a project nor a command; the project does not build; nothing says which `ServiceAccount` the operator has.
+pub fn prepare(args: &Args) -> anyhow::Result<Prepared> {
+    let folder = std::env::current_dir().context("cannot find the current folder")?;
+    let root = match args.command.is_empty() {
+        true => Some(workdir::find_root(&folder).map_err(|_| no_operator())?),
+        false => None,
+    };
+    let install = match (&args.install, &root) {
+        (Some(file), _) => objects(file)?,
+        (None, Some(root)) => overlay::render(dist::kubectl()?(), root, OVERLAY)?,
+        (None, None) => Vec::new(),
+    };
+    let operator = identity(args, &install)?;
+    let wanted = wanted_of(args, &install, &operator)?;
+    let mut visible = Vec::new();
+    let command = match &root {
+        Some(root) => vec![build(root)?],
+        None => args.command.clone(),
+    };
+    let command = resolved(command, &mut visible)?;
+    let deployment = Operator::find(&install).map(|it| it.deployment.clone());
+    let today = match &args.baseline_install {
+        Some(file) => objects(file)?,
+        None => Vec::new(),
+    };
+    let baseline = match &args.baseline {
+        Some(command) => {
+            let words = resolved(words(command, &folder, &mut visible), &mut visible)?;
+            let its = Operator::find(&today).map(|it| it.deployment.clone());
+            let deployment = its.as_ref().or(deployment.as_ref());
+            Some((command.clone(), Release::new(today, deployment, words)))
+        }
+        None => None,
+    };
+    let (baseline_name, baseline) = baseline.unzip();
+    Ok(Prepared {
+        next: Release::new(install, deployment.as_ref(), command),
+        operator,
+        wanted,
+        baseline,
+        baseline_name,
+        visible,
+        folder,
+    })
+}
+
+fn no_operator() -> anyhow::Error {
+    Diagnostic::new("there is no operator to run: no command is given, and the current folder belongs to no project of kbr")
+        .help("give its command after two dashes: `kbr plan --install release.yaml -- ./manager --leader-elect=false`")
+        .into()
+}
+
+/// Who the operator is.
+fn identity(args: &Args, install: &[Value]) -> anyhow::Result<Identity> {
+    if let Some(account) = &args.reading.service_account {
+        let (namespace, account) = account
+            .split_once('/')
+            .with_context(|| format!("--service-account `{account}` is not NAMESPACE/NAME"))?;
+        let (namespace, account) = (namespace.to_owned(), account.to_owned());
+        return Ok(Identity {
+            namespace,
+            account,
+            watched: None,
+        });
+    }
+    Identity::of(install).map_err(|_| {
+        Diagnostic::new("nothing says which ServiceAccount the operator runs as")
+            .help("pass --service-account NAMESPACE/NAME, or --install with the YAML that installs its new release")
+            .into()
+    })
+}
+
+/// What it may read.
+fn wanted_of(
+    args: &Args,
+    install: &[Value],
+    operator: &Identity,
+) -> anyhow::Result<BTreeSet<Wanted>> {
+    if !args.reading.kinds.is_empty() {
+        return Ok(args.reading.kinds.iter().map(|it| named(it)).collect());
+    }
+    let mut roles = install.to_vec();
+    if args.clone.is_none() && args.reading.service_account.is_some() {
+        let get = clone::get(args.reading.context.as_deref())?;
+        roles.extend(read::roles(&get, operator)?);
+    }
+    let wanted = wanted(&permissions(&roles, operator, &[]));
+    if wanted.is_empty() && args.clone.is_none() {
+        return Err(Diagnostic::new(format_args!(
+            "no role allows {} to read anything",
+            operator.user()
+        ))
+        .help("check --service-account, or name what it reads with --kinds")
+        .into());
+    }
+    Ok(wanted)
+}
+
+/// Builds the operator of a project; returns its path.
+fn build(root: &Path) -> anyhow::Result<String> {
+    let name = workdir::load(root)?.head.name;
+    let built = cargo::build(root, &[&name], false)?;
+    let built = built.first().context("cargo built no operator")?;
+    Ok(built.display().to_string())
+}
+
+/// With the whole path of the program, which the sandbox then shows.
+fn resolved(mut command: Vec<String>, visible: &mut Vec<PathBuf>) -> anyhow::Result<Vec<String>> {
+    let program = command.first().context("no command given")?;
+    let found = if program.contains('/') {
+        Some(std::path::absolute(program)?).filter(|it| it.is_file())
+    } else {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        std::env::split_paths(&path)
+            .map(|it| it.join(program))
+            .find(|it| it.is_file())
+    };
+    let found = found.with_context(|| format!("there is no program `{program}`"))?;
+    command[0] = found.display().to_string();
+    visible.push(found);
+    Ok(command)
+}
+
+/// The words of a command; what only a shell understands is left to one, which finds the files that it names.
+fn words(command: &str, folder: &Path, visible: &mut Vec<PathBuf>) -> Vec<String> {
+    let words: Vec<String> = command.split_whitespace().map(str::to_owned).collect();
+    if !command.contains([
+        '"', '\'', '\\', '$', '`', ';', '&', '|', '<', '>', '(', '*', '?', '~', '#',
+    ]) {
+        return words;
+    }
+    visible.extend(
+        words
+            .iter()
+            .map(|it| folder.join(it))
+            .filter(|it| it.is_file()),
+    );
+    vec![
+        "/bin/sh".to_owned(),
+        "-c".to_owned(),
+        format!("exec {command}"),
+    ]
+}
+
+/// The objects in a file of YAML or JSON.
+fn objects(file: &Path) -> anyhow::Result<Vec<Value>> {
+    let all = crds::documents(file)?;
+    Ok(all.into_iter().filter(Value::is_object).collect())
+}
