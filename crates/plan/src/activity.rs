@@ -117,10 +117,10 @@ pub struct Requests {
     log: PathBuf,
     user: String,
     offset: u64,
-    /// Whether there was one.
-    pub any: bool,
-    /// When the last watch began.
-    pub last_watch: Option<Instant>,
+    /// When it began something: its last new watch, or its leadership. `None` before its first request.
+    began: Option<Instant>,
+    /// Whether it leads, if it has asked for a Lease.
+    leads: Option<bool>,
     /// The writes that the API server refused.
     pub refused: BTreeSet<Refused>,
     /// What its roles do not allow: `list pods`, `create secrets in navy`.
@@ -148,10 +148,24 @@ impl Requests {
             log: log.to_owned(),
             user,
             offset: log.metadata().map_or(0, |it| it.len()),
-            any: false,
-            last_watch: None,
+            began: None,
+            leads: None,
             refused: BTreeSet::new(),
             denied: BTreeSet::new(),
+        }
+    }
+
+    /// Whether it has begun its work, and nothing new within this time. Until it leads, it has not.
+    pub fn has_begun(&self, time: Duration) -> bool {
+        self.leads != Some(false) && self.began.is_some_and(|at| at.elapsed() >= time)
+    }
+
+    /// Why it has not.
+    pub fn not_begun(&self) -> Option<&'static str> {
+        match (self.began, self.leads) {
+            (None, _) => Some("it sent no request"),
+            (_, Some(false)) => Some("it did not become the leader"),
+            _ => None,
         }
     }
 
@@ -179,12 +193,22 @@ impl Requests {
     }
 
     fn add(&mut self, event: Event) {
-        if event.user.username != self.user || event.object_ref.resource == "leases" {
+        if event.user.username != self.user {
             return;
         }
-        self.any = true;
-        if event.verb == "watch" && event.stage == "ResponseStarted" {
-            self.last_watch = Some(Instant::now());
+        let is_lease = event.object_ref.resource == "leases";
+        let is_written = ["create", "update", "patch"].contains(&event.verb.as_str())
+            && (200..300).contains(&event.response_status.code);
+        let becomes_leader = is_lease && is_written && self.leads != Some(true);
+        if is_lease {
+            self.leads = Some(becomes_leader || self.leads == Some(true));
+        }
+        let is_watch = event.verb == "watch" && event.stage == "ResponseStarted";
+        if self.began.is_none() || is_watch || becomes_leader {
+            self.began = Some(Instant::now());
+        }
+        if is_lease {
+            return;
         }
         let is_denied = event
             .annotations

@@ -113,15 +113,16 @@ pub fn run(job: &Job, stop: &Stop) -> anyhow::Result<Report> {
             limit: Duration::from_secs(job.limit),
             confined: job.confined,
         };
-        let (requests, failed) = runner.run(release, &webhooks)?;
+        let ended = runner.run(release, &webhooks)?;
         let state = state::read(&client, &mut Vec::new())?;
         let run = Run {
             seconds: began.elapsed().as_secs(),
-            failed,
+            failed: ended.failed,
+            log: ended.log,
             not_installed: installed.refused.clone(),
             invalid,
-            refused: requests.refused.into_iter().collect(),
-            denied: requests.denied.into_iter().collect(),
+            refused: ended.requests.refused.into_iter().collect(),
+            denied: ended.requests.denied.into_iter().collect(),
             events: done.published(&client)?,
         };
         done.installed.ids.extend(installed.ids);

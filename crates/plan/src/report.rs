@@ -39,6 +39,8 @@ pub struct Run {
     pub refused: Vec<Refused>,
     /// Requests that its roles do not allow.
     pub denied: Vec<String>,
+    /// Its last lines.
+    pub log: String,
     /// The events that it published, the most frequent first.
     pub events: Vec<Published>,
 }
@@ -47,13 +49,8 @@ pub struct Run {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Failed {
-    /// It ended: its exit status, and the end of its log.
-    Ended {
-        /// `exit status: 1`.
-        status: String,
-        /// Its last lines.
-        log: String,
-    },
+    /// It does not run, and why: `exit status: 1`.
+    Ended(String),
     /// It went on writing.
     NeverIdle(Vec<Unsettled>),
 }

@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 
 use super::activity::{Activity, Requests};
 use super::compare::{Field, differing};
-use super::discovery::{Served, text};
+use super::discovery::{self, Served, objects, text};
 use super::load::folder;
 use super::release::{Mount, Release};
 use super::report::{Failed, Unsettled};
@@ -37,6 +37,16 @@ const LOOK: Duration = Duration::from_secs(10);
 
 /// Where a Pod finds what it is.
 const POD: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
+
+/// How a run ended.
+pub struct Ended {
+    /// What it requested.
+    pub requests: Requests,
+    /// Why it did not become idle.
+    pub failed: Option<Failed>,
+    /// Its last lines.
+    pub log: String,
+}
 
 /// How a release is run.
 pub struct Runner<'a> {
@@ -60,11 +70,7 @@ impl Runner<'_> {
     ///
     /// # Errors
     /// It cannot be started, or a server does not answer.
-    pub fn run(
-        &self,
-        release: &Release,
-        webhooks: &Webhooks,
-    ) -> anyhow::Result<(Requests, Option<Failed>)> {
+    pub fn run(&self, release: &Release, webhooks: &Webhooks) -> anyhow::Result<Ended> {
         let mut requests = Requests::from_now(self.audit, self.operator.user());
         let log = self.plane.folder().join("operator.log");
         let environment = self.environment(release, webhooks)?;
@@ -80,48 +86,56 @@ impl Runner<'_> {
             .spawn()
             .with_context(|| format!("cannot start `{program}`"))?;
         self.activity.restart();
-        let failed = self.wait(&mut process, &mut requests, &log)?;
+        let failed = self.wait(&mut process, &mut requests)?;
         exec::stop(&mut process, GRACE);
         requests.read()?;
-        Ok((requests, failed))
+        self.release_leases()?;
+        Ok(Ended {
+            requests,
+            failed,
+            log: tail(&log),
+        })
     }
 
-    fn wait(
-        &self,
-        process: &mut Child,
-        requests: &mut Requests,
-        log: &Path,
-    ) -> anyhow::Result<Option<Failed>> {
+    fn wait(&self, process: &mut Child, requests: &mut Requests) -> anyhow::Result<Option<Failed>> {
         let started = Instant::now();
         loop {
             if let Some(status) = process.try_wait()? {
-                return Ok(Some(Failed::Ended {
-                    status: status.to_string(),
-                    log: tail(log),
-                }));
+                return Ok(Some(Failed::Ended(status.to_string())));
             }
             requests.read()?;
-            let watches = requests
-                .last_watch
-                .is_some_and(|at| at.elapsed() < self.quiet);
-            let is_idle = started.elapsed() >= self.quiet
-                && requests.any
-                && !watches
-                && !self.activity.is_within(self.quiet);
+            let is_idle = requests.has_begun(self.quiet) && !self.activity.is_within(self.quiet);
             if is_idle {
                 return Ok(None);
             }
             if started.elapsed() >= self.limit {
-                return Ok(Some(match requests.any {
-                    true => Failed::NeverIdle(self.unsettled()?),
-                    false => Failed::Ended {
-                        status: "it sent no request".to_owned(),
-                        log: tail(log),
-                    },
+                return Ok(Some(match requests.not_begun() {
+                    Some(why) => Failed::Ended(why.to_owned()),
+                    None => Failed::NeverIdle(self.unsettled()?),
                 }));
             }
             thread::sleep(TICK);
         }
+    }
+
+    /// The next release need not wait until the Leases of this one expire.
+    fn release_leases(&self) -> anyhow::Result<()> {
+        let path = "/apis/coordination.k8s.io/v1/leases";
+        let get = |path: &str| Ok(serde_json::from_reader(self.client.get(path)?)?);
+        for lease in objects(&get, path, "")? {
+            let meta = &lease["metadata"];
+            if text(&meta["namespace"]) != "kube-system" {
+                let path = discovery::path(
+                    "coordination.k8s.io",
+                    "v1",
+                    "leases",
+                    text(&meta["namespace"]),
+                );
+                let path = format!("{path}/{}", text(&meta["name"]));
+                self.client.delete(&path, &json!({}))?;
+            }
+        }
+        Ok(())
     }
 
     /// What still changes, and how.

@@ -212,20 +212,10 @@ fn summary(report: &Report, details: bool) -> Vec<String> {
         let objects = format!("{} {}", status.objects, status.kind);
         lines.push(format!("status: {} of {objects}", fields.join(", ")));
     }
-    for run in report.baseline.iter() {
-        lines.extend(
-            run.failed
-                .iter()
-                .flat_map(|it| failed("today's release", it, details)),
-        );
+    for run in &report.baseline {
+        lines.extend(ending("today's release", run, details));
     }
-    lines.extend(
-        report
-            .next
-            .failed
-            .iter()
-            .flat_map(|it| failed("the new release", it, details)),
-    );
+    lines.extend(ending("the new release", &report.next, details));
     lines.extend(of_run(&report.next, details));
     let drift = report.drift.objects.len();
     if drift > 0 {
@@ -297,13 +287,22 @@ fn of_run(run: &Run, details: bool) -> Vec<String> {
     lines
 }
 
-fn failed(who: &str, failed: &Failed, details: bool) -> Vec<String> {
+/// Why it failed, and its log.
+fn ending(who: &str, run: &Run, details: bool) -> Vec<String> {
+    let mut lines = match &run.failed {
+        Some(failed) => why(who, failed, details),
+        None => Vec::new(),
+    };
+    if details || matches!(run.failed, Some(Failed::Ended(_))) {
+        lines.push(format!("the end of the log of {who}:"));
+        lines.extend(run.log.lines().map(|it| format!("  {}", one_line(it))));
+    }
+    lines
+}
+
+fn why(who: &str, failed: &Failed, details: bool) -> Vec<String> {
     match failed {
-        Failed::Ended { status, log } => {
-            let mut lines = vec![format!("{who} does not run: {status}; the end of its log:")];
-            lines.extend(log.lines().map(|it| format!("  {}", one_line(it))));
-            lines
-        }
+        Failed::Ended(status) => vec![format!("{who} does not run: {status}")],
         Failed::NeverIdle(objects) => {
             let mut lines = vec![format!("{who} never becomes idle: it goes on changing")];
             for Unsettled {
