@@ -1,5 +1,6 @@
 //! `kbr plan` and `kbr clone`: arguments and output.
 
+mod baseline;
 mod clone;
 mod inside;
 mod operator;

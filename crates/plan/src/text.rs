@@ -212,7 +212,7 @@ fn summary(report: &Report, details: bool) -> Vec<String> {
         let objects = format!("{} {}", status.objects, status.kind);
         lines.push(format!("status: {} of {objects}", fields.join(", ")));
     }
-    for run in &report.baseline {
+    if let Some(run) = &report.baseline {
         lines.extend(ending("today's release", run, details));
     }
     lines.extend(ending("the new release", &report.next, details));

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use anyhow::bail;
+use anyhow::{Context as _, bail};
 use serde::Deserialize;
 
 use crate::run;
@@ -139,7 +139,27 @@ pub fn build(root: &Path, binaries: &[&str], quiet: bool) -> anyhow::Result<Vec<
     if quiet {
         arguments.push("--quiet");
     }
-    let output = output(root, &arguments)?;
+    built(root, binaries, &arguments)
+}
+
+/// As [`build`], with cargo's output in the folder `target`.
+///
+/// # Errors
+/// One of them does not compile.
+pub fn build_in(root: &Path, binaries: &[&str], target: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    let target = target
+        .to_str()
+        .context("the path of the project is not UTF-8")?;
+    let mut arguments = vec!["build", "--workspace", "--target-dir", target];
+    arguments.push("--message-format=json-render-diagnostics");
+    for binary in binaries {
+        arguments.extend(["--bin", binary]);
+    }
+    built(root, binaries, &arguments)
+}
+
+fn built(root: &Path, binaries: &[&str], arguments: &[&str]) -> anyhow::Result<Vec<PathBuf>> {
+    let output = output(root, arguments)?;
     let paths = binaries.iter().map(|name| executable(&output, name));
     paths.collect()
 }

@@ -17,6 +17,7 @@ use kbr_scaffold::workdir;
 use serde_json::Value;
 
 use super::super::dist;
+use super::baseline::{self, Today};
 use super::{Args, clone};
 
 /// What a plan needs to know of an operator.
@@ -51,27 +52,27 @@ pub fn prepare(args: &Args) -> anyhow::Result<Prepared> {
     };
     let operator = identity(args, &install)?;
     let wanted = wanted_of(args, &install, &operator)?;
+    let deployment = Operator::find(&install).map(|it| it.deployment.clone());
     let mut visible = Vec::new();
+    let today = match &root {
+        Some(root) if args.baseline.is_none() => baseline::build(root, args.against.as_deref())?,
+        _ => of_command(args, &folder, &mut visible)?,
+    };
+    let (baseline_name, baseline) = today
+        .map(|it| {
+            let its = Operator::find(&it.install).map(|it| it.deployment.clone());
+            let command = resolved(it.command, &mut visible)?;
+            let release = Release::new(it.install, its.as_ref().or(deployment.as_ref()), command);
+            anyhow::Ok((it.name, release))
+        })
+        .transpose()?
+        .unzip();
+    // After today's release, which is built in the same folder.
     let command = match &root {
         Some(root) => vec![build(root)?],
         None => args.command.clone(),
     };
     let command = resolved(command, &mut visible)?;
-    let deployment = Operator::find(&install).map(|it| it.deployment.clone());
-    let today = match &args.baseline_install {
-        Some(file) => objects(file)?,
-        None => Vec::new(),
-    };
-    let baseline = match &args.baseline {
-        Some(command) => {
-            let words = resolved(words(command, &folder, &mut visible), &mut visible)?;
-            let its = Operator::find(&today).map(|it| it.deployment.clone());
-            let deployment = its.as_ref().or(deployment.as_ref());
-            Some((command.clone(), Release::new(today, deployment, words)))
-        }
-        None => None,
-    };
-    let (baseline_name, baseline) = baseline.unzip();
     Ok(Prepared {
         next: Release::new(install, deployment.as_ref(), command),
         operator,
@@ -133,6 +134,23 @@ fn wanted_of(
         .into());
     }
     Ok(wanted)
+}
+
+/// Today's release, if the arguments say its command.
+fn of_command(
+    args: &Args,
+    folder: &Path,
+    visible: &mut Vec<PathBuf>,
+) -> anyhow::Result<Option<Today>> {
+    let Some(command) = &args.baseline else {
+        return Ok(None);
+    };
+    let install = args.baseline_install.as_deref().map(objects).transpose()?;
+    Ok(Some(Today {
+        name: command.clone(),
+        install: install.unwrap_or_default(),
+        command: words(command, folder, visible),
+    }))
 }
 
 /// Builds the operator of a project; returns its path.
