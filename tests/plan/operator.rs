@@ -1,0 +1,306 @@
+//! An operator in several releases, for the tests of `kbr plan`: what the next one does to a `Captain` is in the name of that.
+//!
+//! `RELEASE` is 1, 2, `fights` or `ends`. Its argument `install` prints what installs it.
+
+use std::collections::BTreeMap;
+use std::net::{TcpStream, ToSocketAddrs as _, UdpSocket};
+use std::os::unix::net::UnixStream;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+use std::{env, fs};
+
+use clap::Parser;
+use k8s_openapi::api::{
+    apps::v1::{Deployment, StatefulSet},
+    batch::v1::Job,
+    core::v1::{ConfigMap, Secret},
+};
+use kube::api::{DeleteParams, Patch, PatchParams};
+use kube::{Api, CustomResource, CustomResourceExt, ResourceExt};
+use manager::{Action, Context, Manager, Options, from_json, metadata};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+/// The desired state of a captain.
+#[derive(CustomResource, Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[kube(
+    group = "crew.example.com",
+    version = "v1",
+    kind = "Captain",
+    namespaced,
+    status = "CaptainStatus"
+)]
+struct CaptainSpec {
+    /// Set by release 1, dropped by the CRD of release 2.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    rank: Option<String>,
+}
+
+/// The observed state of a captain.
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct CaptainStatus {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    observed_release: Option<String>,
+}
+
+#[derive(Debug, Parser)]
+struct Cli {
+    #[command(flatten)]
+    manager: Options,
+}
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    if env::args().nth(1).as_deref() == Some("install") {
+        let list = json!({ "apiVersion": "v1", "kind": "List", "items": install() });
+        for object in list["items"].as_array().into_iter().flatten() {
+            println!("---\n{object}");
+        }
+        return ExitCode::SUCCESS;
+    }
+    if env::args().nth(1).as_deref() == Some("spies") {
+        spy();
+    }
+    if release() == "ends" {
+        eprintln!("cannot find the configuration of the fleet");
+        return ExitCode::from(3);
+    }
+    let Cli { manager } =
+        Cli::parse_from(env::args().filter(|it| it.starts_with('-') || it.starts_with('/')));
+    manager::exit(run(manager).await)
+}
+
+fn release() -> String {
+    env::var("RELEASE").unwrap_or_default()
+}
+
+async fn run(options: Options) -> anyhow::Result<()> {
+    let mut manager = Manager::new(options, "captains.example.com").await?;
+    manager
+        .controller::<Captain>("captain")
+        .owns(metadata::<ConfigMap>())
+        .reconcile(reconcile);
+    if release() == "fights" {
+        manager
+            .controller::<Captain>("rival")
+            .owns(metadata::<ConfigMap>())
+            .reconcile(fight);
+    }
+    manager.run().await
+}
+
+async fn fight(captain: Arc<Captain>, cx: Context<Captain>) -> anyhow::Result<Action> {
+    let map = json!({ "metadata": { "name": captain.name_any() }, "data": { "course": "south" } });
+    cx.apply(&from_json::<ConfigMap>(map)?).await?;
+    Ok(Action::await_change())
+}
+
+async fn reconcile(captain: Arc<Captain>, cx: Context<Captain>) -> anyhow::Result<Action> {
+    let (name, release) = (captain.name_any(), release());
+    let is_next = release != "1";
+    let namespace = captain.namespace().unwrap_or_default();
+    let map = |name: &str, data: Value| -> anyhow::Result<ConfigMap> {
+        Ok(from_json(
+            json!({ "metadata": { "name": name }, "data": data }),
+        )?)
+    };
+    match name.as_str() {
+        "image" => {
+            let image = if is_next { "helm:1.5" } else { "helm:1.4" };
+            cx.apply(&deployment(&name, image, &json!({ "captain": name }))?)
+                .await?;
+        }
+        "selector" => {
+            let labels = if is_next {
+                json!({ "captain": name, "release": "2" })
+            } else {
+                json!({ "captain": name })
+            };
+            cx.apply(&deployment(&name, "helm:1.4", &labels)?).await?;
+        }
+        "claims" => {
+            cx.apply(&stateful_set(&name, if is_next { "2Gi" } else { "1Gi" })?)
+                .await?;
+        }
+        "renamed" => {
+            let (now, before) = if is_next {
+                ("renamed-course", "renamed-map")
+            } else {
+                ("renamed-map", "renamed-course")
+            };
+            cx.apply(&map(now, json!({ "course": "north" }))?).await?;
+            delete(
+                &Api::<ConfigMap>::namespaced(cx.client(), &namespace),
+                before,
+            )
+            .await?;
+        }
+        "keys" if is_next => {
+            let keys = json!({ "metadata": { "name": name }, "stringData": { "key": "planted-in-the-operator" } });
+            cx.apply(&from_json::<Secret>(keys)?).await?;
+        }
+        "recreated" => {
+            let jobs = Api::<Job>::namespaced(cx.client(), &namespace);
+            let wanted = job(&name, if is_next { "init:2" } else { "init:1" })?;
+            let template = |job: &Job| {
+                serde_json::to_value(&job.spec).unwrap_or_default()["template"]["spec"]["containers"][0]["image"].clone()
+            };
+            if let Some(found) = jobs.get_opt(&name).await?
+                && template(&found) != template(&wanted)
+            {
+                delete(&jobs, &name).await?;
+            }
+            cx.apply(&wanted).await?;
+        }
+        "finalized" if is_next => {
+            let all = json!({ "metadata": { "finalizers": ["crew.example.com/helm"] } });
+            let captains = Api::<Captain>::namespaced(cx.client(), &namespace);
+            captains
+                .patch(&name, &PatchParams::default(), &Patch::Merge(all))
+                .await?;
+        }
+        _ => {
+            let map = map(&name, json!({ "course": "north" }))?;
+            cx.apply(&map).await?;
+        }
+    }
+    cx.status(|status| status.observed_release = Some(release));
+    Ok(Action::await_change())
+}
+
+async fn delete<K: kube::Resource + Clone + std::fmt::Debug + serde::de::DeserializeOwned>(
+    api: &Api<K>,
+    name: &str,
+) -> anyhow::Result<()> {
+    match api.delete(name, &DeleteParams::background()).await {
+        Err(kube::Error::Api(error)) if error.code == 404 => Ok(()),
+        result => Ok(result.map(drop)?),
+    }
+}
+
+fn pod(image: &str, labels: &Value) -> Value {
+    json!({
+        "metadata": { "labels": labels },
+        "spec": { "containers": [{ "name": "helm", "image": image }] },
+    })
+}
+
+fn deployment(name: &str, image: &str, labels: &Value) -> anyhow::Result<Deployment> {
+    Ok(from_json(json!({
+        "metadata": { "name": name },
+        "spec": { "replicas": 2, "selector": { "matchLabels": labels }, "template": pod(image, labels) },
+    }))?)
+}
+
+fn stateful_set(name: &str, storage: &str) -> anyhow::Result<StatefulSet> {
+    let labels = json!({ "captain": name });
+    Ok(from_json(json!({
+        "metadata": { "name": name },
+        "spec": {
+            "serviceName": name,
+            "selector": { "matchLabels": labels },
+            "template": pod("helm:1.4", &labels),
+            "volumeClaimTemplates": [{
+                "metadata": { "name": "logs" },
+                "spec": { "accessModes": ["ReadWriteOnce"], "resources": { "requests": { "storage": storage } } },
+            }],
+        },
+    }))?)
+}
+
+fn job(name: &str, image: &str) -> anyhow::Result<Job> {
+    let mut template = pod(image, &json!({}));
+    template["spec"]["restartPolicy"] = json!("Never");
+    Ok(from_json(
+        json!({ "metadata": { "name": name }, "spec": { "template": template } }),
+    )?)
+}
+
+/// What installs this release. The CRD of release 2 has lost a field.
+fn install() -> Vec<Value> {
+    let mut crd = json!(Captain::crd());
+    if release() == "2" {
+        let spec = &mut crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]
+            ["properties"];
+        spec.as_object_mut().map(|fields| fields.remove("rank"));
+    }
+    let meta = |name: &str| json!({ "name": name, "namespace": "crew-system" });
+    let rules = [
+        ("crew.example.com", "captains", "get list watch patch"),
+        ("crew.example.com", "captains/status", "patch"),
+        ("apps", "deployments", "get list watch create patch"),
+        ("apps", "statefulsets", "get list watch create patch"),
+        ("batch", "jobs", "get list watch create patch delete"),
+        ("", "configmaps", "get list watch create patch delete"),
+        ("", "secrets", "get list watch create patch"),
+        ("coordination.k8s.io", "leases", "get create patch update"),
+        ("events.k8s.io", "events", "create patch"),
+    ];
+    let rules = rules.map(|(group, resource, verbs)| {
+        let verbs: Vec<&str> = verbs.split(' ').collect();
+        json!({ "apiGroups": [group], "resources": [resource], "verbs": verbs })
+    });
+    let env = BTreeMap::from([("name", "RELEASE".to_owned()), ("value", release())]);
+    vec![
+        crd,
+        json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": "crew-system" } }),
+        json!({ "apiVersion": "v1", "kind": "ServiceAccount", "metadata": meta("crew") }),
+        json!({ "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": { "name": "crew" }, "rules": rules }),
+        json!({
+            "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding", "metadata": { "name": "crew" },
+            "roleRef": { "apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "crew" },
+            "subjects": [{ "kind": "ServiceAccount", "namespace": "crew-system", "name": "crew" }],
+        }),
+        json!({ "apiVersion": "apps/v1", "kind": "Deployment", "metadata": meta("crew"), "spec": {
+            "selector": { "matchLabels": { "app": "crew" } },
+            "template": { "metadata": { "labels": { "app": "crew" } }, "spec": {
+                "serviceAccountName": "crew",
+                "containers": [{ "name": "manager", "image": "crew", "env": [env], "args": ["--leader-elect", "--metrics-bind-address=0"] }],
+            } },
+        } }),
+    ]
+}
+
+/// Tries to reach what a sandbox must hide, and says in its log what it has reached.
+fn spy() {
+    let address = |name: &str| env::args().find_map(|it| it.strip_prefix(name).map(str::to_owned));
+    let limit = Duration::from_millis(500);
+    if let Some(tcp) = address("tcp=").and_then(|it| it.parse().ok())
+        && TcpStream::connect_timeout(&tcp, limit).is_ok()
+    {
+        println!("reached tcp");
+    }
+    if let Some(udp) = address("udp=") {
+        let socket = UdpSocket::bind("0.0.0.0:0").ok();
+        drop(socket.map(|it| it.send_to(b"reached", udp)));
+    }
+    if ("localhost.localdomain.example", 80)
+        .to_socket_addrs()
+        .is_ok()
+    {
+        println!("reached dns");
+    }
+    if let Some(unix) = address("unix=")
+        && UnixStream::connect(unix).is_ok()
+    {
+        println!("reached unix");
+    }
+    if let Some(file) = address("file=")
+        && fs::read(file).is_ok()
+    {
+        println!("reached file");
+    }
+    if let Some(variable) = address("variable=")
+        && env::var(variable).is_ok()
+    {
+        println!("reached variable");
+    }
+    if let Some(write) = address("write=")
+        && fs::write(write, "reached").is_ok()
+    {
+        println!("reached write");
+    }
+}
