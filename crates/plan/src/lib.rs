@@ -6,6 +6,9 @@ pub mod cloned;
 pub mod compare;
 pub mod confine;
 pub mod discovery;
+#[cfg(test)]
+#[path = "../../../tests/fuzz/driver.rs"]
+mod fuzz;
 pub mod inside;
 mod install;
 mod load;
@@ -13,6 +16,7 @@ pub mod read;
 pub mod release;
 pub mod report;
 mod run;
+pub mod secrets;
 mod state;
 pub mod text;
 pub mod wanted;
