@@ -6,6 +6,7 @@ pub mod cloned;
 pub mod compare;
 pub mod confine;
 pub mod discovery;
+pub mod file;
 #[cfg(test)]
 #[path = "../../../tests/fuzz/driver.rs"]
 mod fuzz;
