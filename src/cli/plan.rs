@@ -89,10 +89,7 @@ const BAD: u8 = 3;
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let prepared = operator::prepare(args)?;
     let cloned = match &args.clone {
-        Some(file) => {
-            let _ = file;
-            anyhow::bail!("not yet")
-        }
+        Some(file) => kbr_plan::file::load(file)?,
         None => clone::read(&args.reading, &prepared.operator, &prepared.wanted)?,
     };
     let assets = clone::assets(&cloned.kubernetes)?;

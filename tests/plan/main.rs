@@ -9,7 +9,6 @@ mod support;
 
 use std::collections::BTreeSet;
 
-
 use cluster::{Cluster, changes, named};
 
 /// What release 2 does to the captain of this name: each is a way in which upgrades go wrong.

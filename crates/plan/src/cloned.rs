@@ -11,6 +11,9 @@ pub struct Cloned {
     pub kubernetes: String,
     /// What was read, a kind each. CRDs, namespaces and the definitions of others are among them.
     pub kinds: Vec<Kind>,
+    /// Whether the values of Secrets are those of the cluster.
+    #[serde(default)]
+    pub secrets: bool,
     /// What was not read, and why: a sentence each.
     pub unread: Vec<String>,
 }

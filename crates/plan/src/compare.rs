@@ -98,6 +98,10 @@ pub fn compare(before: &State, after: &State, installed: &BTreeSet<Id>) -> Chang
         let (of_status, fields): (Vec<Field>, Vec<Field>) = fields
             .into_iter()
             .partition(|it| is_below(&it.path, "status"));
+        let fields = match (id.group.as_str(), id.kind.as_str()) {
+            ("", "Secret") => fields.into_iter().map(hidden).collect(),
+            _ => fields,
+        };
         let action = match (&old, &new) {
             (None, None) => continue,
             (None, Some(_)) => Action::Created,
@@ -139,6 +143,20 @@ pub fn compare(before: &State, after: &State, installed: &BTreeSet<Id>) -> Chang
         objects,
         status: status.into_values().collect(),
     }
+}
+
+/// A field of a Secret shows how long its values are, and those only.
+pub fn hidden(mut field: Field) -> Field {
+    let is_shown = field.path.starts_with("metadata.") && !field.path.contains("last-applied");
+    for value in [&mut field.before, &mut field.after].into_iter().flatten() {
+        if !is_shown {
+            let bytes = value
+                .as_str()
+                .map_or_else(|| value.to_string().len(), str::len);
+            *value = Value::from(format!("({bytes} bytes)"));
+        }
+    }
+    field
 }
 
 /// Whether only the garbage collector is missing for its end.

@@ -19,6 +19,7 @@ use super::compare::compare;
 use super::discovery::{objects, text};
 use super::install::{self, install};
 use super::load::load;
+use super::mask::mask;
 use super::read::is_served_by;
 use super::release::Release;
 use super::report::{Published, Report, Run};
@@ -145,8 +146,8 @@ pub fn run(job: &Job, stop: &Stop) -> anyhow::Result<Report> {
     let (next, after) = run(&job.next, &before)?;
     report.next = next;
     report.objects = count;
-    if let Some(cloned) = drifted {
-        report.drift = compare(&cloned, &before, &done.installed.ids);
+    if let Some(cloned) = &drifted {
+        report.drift = compare(cloned, &before, &done.installed.ids);
     }
     report.changes = compare(&before, &after, &done.installed.ids);
     let unknown = done.installed.unknown.iter();
@@ -157,7 +158,12 @@ pub fn run(job: &Job, stop: &Stop) -> anyhow::Result<Report> {
         }));
     report.not_seen.sort();
     report.not_seen.dedup();
-    Ok(report)
+    if !job.cloned.secrets {
+        return Ok(report);
+    }
+    let mut states = vec![&before, &after];
+    states.extend(&drifted);
+    mask(&report, &states)
 }
 
 /// What calls the webhooks of the operator in the cluster: a clone does not install it.

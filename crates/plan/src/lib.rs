@@ -13,6 +13,7 @@ mod fuzz;
 pub mod inside;
 mod install;
 mod load;
+mod mask;
 pub mod read;
 pub mod release;
 pub mod report;

@@ -83,6 +83,7 @@ pub fn read(
     reader.add_namespaces(&served, operator);
     Ok(Cloned {
         kubernetes,
+        secrets: true,
         kinds: reader.kinds.into_values().collect(),
         unread: reader.unread,
     })

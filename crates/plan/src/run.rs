@@ -18,7 +18,7 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use super::activity::{Activity, Requests};
-use super::compare::{Field, differing};
+use super::compare::{Field, differing, hidden};
 use super::discovery::{self, Served, objects, text};
 use super::load::folder;
 use super::release::{Mount, Release};
@@ -171,7 +171,12 @@ impl Runner<'_> {
                 .map(|before| differing(&before, &now))
                 .unwrap_or_default();
             if !fields.is_empty() {
-                return Ok(fields);
+                let is_secret = now["kind"] == "Secret";
+                return Ok(if is_secret {
+                    fields.into_iter().map(hidden).collect()
+                } else {
+                    fields
+                });
             }
             before = Some(now);
             thread::sleep(Duration::from_millis(20));

@@ -157,7 +157,7 @@ fn row(change: &Change, kind: usize, name: usize, details: bool) -> String {
     if change.action == Action::Changed {
         let most = if details { usize::MAX } else { FIELDS };
         for field in change.fields.iter().take(most) {
-            writeln!(text, "      {}", shown(field, change, details)).ok();
+            writeln!(text, "      {}", shown(field, details)).ok();
         }
         if let Some(more @ 1..) = change.fields.len().checked_sub(most) {
             writeln!(
@@ -171,17 +171,12 @@ fn row(change: &Change, kind: usize, name: usize, details: bool) -> String {
     text
 }
 
-fn shown(field: &Field, change: &Change, details: bool) -> String {
-    let is_secret =
-        change.kind == "Secret" && change.group.is_empty() && !field.path.starts_with("metadata.");
+fn shown(field: &Field, details: bool) -> String {
     let value = |value: &Value| {
         let text = match value {
             Value::String(text) => text.clone(),
             other => other.to_string(),
         };
-        if is_secret {
-            return format!("({} bytes)", text.len());
-        }
         shortened(&text, details)
     };
     let line = match (&field.before, &field.after) {
@@ -316,22 +311,7 @@ fn why(who: &str, failed: &Failed, details: bool) -> Vec<String> {
                     count_of(*writes, "change", "changes")
                 ));
                 for field in fields {
-                    let plain = Change {
-                        action: Action::Changed,
-                        group: String::new(),
-                        kind: if object.starts_with("secrets/") {
-                            "Secret".to_owned()
-                        } else {
-                            String::new()
-                        },
-                        namespace: String::new(),
-                        name: String::new(),
-                        owner: None,
-                        restarts: None,
-                        fields: Vec::new(),
-                        dependents: Vec::new(),
-                    };
-                    lines.push(format!("      {}", shown(field, &plain, details)));
+                    lines.push(format!("      {}", shown(field, details)));
                 }
             }
             lines

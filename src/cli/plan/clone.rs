@@ -1,6 +1,7 @@
 //! `kbr clone`, and what it shares with `kbr plan`: which objects of a cluster are read, and how.
 
 use std::collections::BTreeSet;
+use std::io::{IsTerminal as _, Write as _};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
@@ -9,12 +10,17 @@ use kbr_envtest::assets::{Assets, Store};
 use kbr_envtest::platform::Platform;
 use kbr_envtest::selector::Selector;
 use kbr_envtest::{installed, progress};
-use kbr_host::diagnostic::Diagnostic;
+use kbr_host::diagnostic::{Diagnostic, Outcome, Problem, nothing_written};
+use kbr_host::output;
 use kbr_manifests::overlay::Identity;
 use kbr_plan::cloned::Cloned;
-use kbr_plan::read;
+use kbr_plan::secrets::{self, Redaction};
 use kbr_plan::wanted::Wanted;
+use kbr_plan::{file, read};
+use kbr_scaffold::workdir;
 use serde_json::Value;
+
+use super::operator;
 
 /// What is read of a cluster.
 #[derive(Debug, clap::Args)]
@@ -29,6 +35,16 @@ pub struct Reading {
     /// Read these kinds instead, such as `pods,captains.crew.example.com`
     #[arg(long, value_name = "KINDS", value_delimiter = ',')]
     pub kinds: Vec<String>,
+    /// Keep the values of Secrets; no report prints one
+    #[arg(long)]
+    pub secrets: bool,
+    /// Also replace what is at this path, such as `ConfigMap:.data.password` or `Captain.crew.example.com:.spec.ships[*].key`; repeatable
+    #[arg(long, value_name = "KIND:PATH", value_parser = redaction)]
+    pub redact: Vec<Redaction>,
+}
+
+fn redaction(text: &str) -> Result<Redaction, String> {
+    Redaction::parse(text).map_err(|error| error.to_string())
 }
 
 /// The programs for a cluster of this version: of the same minor version, if they are installed.
@@ -88,7 +104,7 @@ pub fn get(context: Option<&str>) -> anyhow::Result<impl Fn(&str) -> anyhow::Res
     })
 }
 
-/// Reads a cluster.
+/// Reads a cluster. The values of Secrets are replaced unless the arguments keep them.
 ///
 /// # Errors
 /// It cannot be reached, or nothing of what is wanted can be read.
@@ -98,19 +114,36 @@ pub fn read(
     wanted: &BTreeSet<Wanted>,
 ) -> anyhow::Result<Cloned> {
     let get = get(reading.context.as_deref())?;
-    read::read(&get, wanted, operator).map_err(|error| {
+    let mut cloned = read::read(&get, wanted, operator).map_err(|error| {
         Diagnostic::new(format_args!("cannot read the cluster: {error:#}"))
             .help("choose a context with --context; `kubectl config get-contexts` lists them")
-            .into()
-    })
+    })?;
+    // Before the values of Secrets: what is redacted is replaced elsewhere, too.
+    secrets::redact(&mut cloned, &reading.redact)?;
+    if !reading.secrets {
+        let replaced = secrets::replace(&mut cloned)?;
+        cloned.secrets = false;
+        for name in &replaced.names {
+            let text = format!("the value of `{name}` is also a name, and stays where it is one");
+            output::problem("warning", &Problem::new(text));
+        }
+    }
+    secrets::leave_out(&mut cloned);
+    Ok(cloned)
 }
 
-/// The objects of an operator, as a file
+/// Write what an operator may read of a cluster to a file, for `kbr plan --clone`
+///
+/// The cluster receives only GETs. The values of Secrets are replaced by others of the same shape, wherever they occur; what never was in a
+/// Secret stays, so treat the file as you treat the cluster. The operator is that of the project, or the one of --service-account.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
     reading: Reading,
-    /// The file to write
+    /// What installs the operator, as YAML [default: what `config/default` of the project renders]
+    #[arg(long, value_name = "FILE")]
+    install: Option<PathBuf>,
+    /// The file to write, for you alone; without it, standard output, unless that is a terminal
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
 }
@@ -120,6 +153,29 @@ pub struct Args {
 /// # Errors
 /// The cluster cannot be read, or the file not written.
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    let _ = (&args.reading, &args.output);
-    anyhow::bail!("not yet")
+    if args.output.is_none() && std::io::stdout().is_terminal() {
+        return Err(Diagnostic::new("a clone is no text for a terminal")
+            .help("name a file with --output")
+            .outcome(Outcome::NothingWritten)
+            .into());
+    }
+    let folder = std::env::current_dir().context("cannot find the current folder")?;
+    let root = workdir::find_root(&folder).ok();
+    let install = operator::installed_by(args.install.as_deref(), root.as_deref())?;
+    let identity = operator::identity(&args.reading, &install)?;
+    let wanted = operator::wanted_of(&args.reading, &install, &identity)?;
+    let cloned = read(&args.reading, &identity, &wanted).map_err(nothing_written)?;
+    match &args.output {
+        Some(file) => file::save(file, &cloned)?,
+        None => std::io::stdout().lock().write_all(&file::write(&cloned)?)?,
+    }
+    let objects: usize = cloned.kinds.iter().map(|it| it.objects.len()).sum();
+    progress(
+        "cloned",
+        &format!("{objects} objects of {} kinds", cloned.kinds.len()),
+    );
+    for it in &cloned.unread {
+        output::problem("warning", &Problem::new(format!("not read: {it}")));
+    }
+    Ok(())
 }

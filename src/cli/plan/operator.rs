@@ -17,8 +17,9 @@ use kbr_scaffold::workdir;
 use serde_json::Value;
 
 use super::super::dist;
+use super::Args;
 use super::baseline::{self, Today};
-use super::{Args, clone};
+use super::clone::{self, Reading};
 
 /// What a plan needs to know of an operator.
 pub struct Prepared {
@@ -45,13 +46,12 @@ pub fn prepare(args: &Args) -> anyhow::Result<Prepared> {
         true => Some(workdir::find_root(&folder).map_err(|_| no_operator())?),
         false => None,
     };
-    let install = match (&args.install, &root) {
-        (Some(file), _) => objects(file)?,
-        (None, Some(root)) => overlay::render(dist::kubectl()?(), root, OVERLAY)?,
-        (None, None) => Vec::new(),
+    let install = installed_by(args.install.as_deref(), root.as_deref())?;
+    let operator = identity(&args.reading, &install)?;
+    let wanted = match args.clone {
+        Some(_) => BTreeSet::new(),
+        None => wanted_of(&args.reading, &install, &operator)?,
     };
-    let operator = identity(args, &install)?;
-    let wanted = wanted_of(args, &install, &operator)?;
     let deployment = Operator::find(&install).map(|it| it.deployment.clone());
     let mut visible = Vec::new();
     let today = match &root {
@@ -90,48 +90,65 @@ fn no_operator() -> anyhow::Error {
         .into()
 }
 
-/// Who the operator is.
-fn identity(args: &Args, install: &[Value]) -> anyhow::Result<Identity> {
-    if let Some(account) = &args.reading.service_account {
-        let (namespace, account) = account
-            .split_once('/')
-            .with_context(|| format!("--service-account `{account}` is not NAMESPACE/NAME"))?;
-        let (namespace, account) = (namespace.to_owned(), account.to_owned());
-        return Ok(Identity {
-            namespace,
-            account,
-            watched: None,
-        });
+/// What the installer applies: the objects in a file, or those of a project.
+///
+/// # Errors
+/// The file is no YAML, or the project does not render.
+pub fn installed_by(file: Option<&Path>, root: Option<&Path>) -> anyhow::Result<Vec<Value>> {
+    match (file, root) {
+        (Some(file), _) => objects(file),
+        (None, Some(root)) => overlay::render(dist::kubectl()?(), root, OVERLAY),
+        (None, None) => Ok(Vec::new()),
     }
-    Identity::of(install).map_err(|_| {
-        Diagnostic::new("nothing says which ServiceAccount the operator runs as")
-            .help("pass --service-account NAMESPACE/NAME, or --install with the YAML that installs its new release")
-            .into()
+}
+
+/// Who the operator is.
+///
+/// # Errors
+/// Neither the arguments nor what is installed say it.
+pub fn identity(reading: &Reading, install: &[Value]) -> anyhow::Result<Identity> {
+    let Some(account) = &reading.service_account else {
+        return Identity::of(install).map_err(|_| {
+            Diagnostic::new("nothing says which ServiceAccount the operator runs as")
+                .help("pass --service-account NAMESPACE/NAME, or --install with the YAML that installs its new release")
+                .into()
+        });
+    };
+    let (namespace, account) = account
+        .split_once('/')
+        .with_context(|| format!("--service-account `{account}` is not NAMESPACE/NAME"))?;
+    Ok(Identity {
+        namespace: namespace.to_owned(),
+        account: account.to_owned(),
+        watched: None,
     })
 }
 
-/// What it may read.
-fn wanted_of(
-    args: &Args,
+/// What the operator may read.
+///
+/// # Errors
+/// The cluster does not answer, or no role allows anything.
+pub fn wanted_of(
+    reading: &Reading,
     install: &[Value],
     operator: &Identity,
 ) -> anyhow::Result<BTreeSet<Wanted>> {
-    if !args.reading.kinds.is_empty() {
-        return Ok(args.reading.kinds.iter().map(|it| named(it)).collect());
+    if !reading.kinds.is_empty() {
+        return Ok(reading.kinds.iter().map(|it| named(it)).collect());
     }
     let mut roles = install.to_vec();
-    if args.clone.is_none() && args.reading.service_account.is_some() {
-        let get = clone::get(args.reading.context.as_deref())?;
+    if reading.service_account.is_some() {
+        let get = clone::get(reading.context.as_deref())?;
         roles.extend(read::roles(&get, operator)?);
     }
     let wanted = wanted(&permissions(&roles, operator, &[]));
-    if wanted.is_empty() && args.clone.is_none() {
-        return Err(Diagnostic::new(format_args!(
-            "no role allows {} to read anything",
-            operator.user()
-        ))
-        .help("check --service-account, or name what it reads with --kinds")
-        .into());
+    if wanted.is_empty() {
+        let user = operator.user();
+        return Err(
+            Diagnostic::new(format_args!("no role allows {user} to read anything"))
+                .help("check --service-account, or name what it reads with --kinds")
+                .into(),
+        );
     }
     Ok(wanted)
 }

@@ -27,6 +27,7 @@ fn clone() -> Cloned {
         objects,
     };
     Cloned {
+        secrets: false,
         kubernetes: "v1.37.2+k3s1".to_owned(),
         kinds: vec![
             kind(

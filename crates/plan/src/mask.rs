@@ -1,0 +1,91 @@
+//! Hides the values of Secrets in a report, which shows fields, messages and the end of a log.
+
+use aho_corasick::{AhoCorasick, MatchKind};
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use serde_json::Value;
+
+use super::report::Report;
+use super::state::State;
+
+/// Shorter values occur by chance.
+const SHORTEST: usize = 8;
+
+/// Hides each value of a Secret in the states, as it is and in base64.
+///
+/// # Errors
+/// There are too many.
+pub fn mask(report: &Report, states: &[&State]) -> anyhow::Result<Report> {
+    let mut values: Vec<String> = Vec::new();
+    let secrets = states.iter().flat_map(|state| state.iter());
+    for (_, object) in secrets.filter(|(id, _)| id.group.is_empty() && id.kind == "Secret") {
+        let object: Value = serde_json::from_str(object)?;
+        for encoded in object["data"]
+            .as_object()
+            .into_iter()
+            .flatten()
+            .filter_map(|(_, it)| it.as_str())
+        {
+            values.push(encoded.to_owned());
+            let plain = BASE64_STANDARD.decode(encoded).ok();
+            values.extend(plain.and_then(|it| String::from_utf8(it).ok()));
+        }
+    }
+    values.retain(|it| it.len() >= SHORTEST);
+    values.sort();
+    values.dedup();
+    let all = AhoCorasick::builder()
+        .match_kind(MatchKind::LeftmostLongest)
+        .build(&values)?;
+    let mut masked = serde_json::to_value(report)?;
+    hide(&mut masked, &all);
+    Ok(serde_json::from_value(masked)?)
+}
+
+fn hide(value: &mut Value, all: &AhoCorasick) {
+    match value {
+        Value::String(text) => {
+            let mut hidden = String::new();
+            all.replace_all_with(text, &mut hidden, |found, _, to| {
+                to.push_str(&format!("({} bytes)", found.len()));
+                true
+            });
+            *text = hidden;
+        }
+        Value::Array(items) => items.iter_mut().for_each(|it| hide(it, all)),
+        Value::Object(fields) => fields.values_mut().for_each(|it| hide(it, all)),
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::Run;
+    use crate::state::Id;
+
+    #[test]
+    fn values_of_secrets_are_hidden_wherever_a_report_shows_them() {
+        let id = Id {
+            group: String::new(),
+            kind: "Secret".to_owned(),
+            namespace: "navy".to_owned(),
+            name: "keys".to_owned(),
+        };
+        let data = serde_json::json!({ "data": { "a": BASE64_STANDARD.encode("open sesame"), "b": BASE64_STANDARD.encode("short") } });
+        let state = State::from([(id, data.to_string().into())]);
+        let log = format!(
+            "open sesame {} short",
+            BASE64_STANDARD.encode("open sesame")
+        );
+        let report = Report {
+            next: Run {
+                log,
+                ..Run::default()
+            },
+            ..Report::default()
+        };
+        let masked = mask(&report, &[&state]).unwrap();
+        assert_eq!(masked.next.log, "(11 bytes) (16 bytes) short");
+    }
+}
