@@ -36,7 +36,7 @@ const DEPLOYED: [(&str, &str); 8] = [
         "config/default/tide_patch.yaml",
         "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: controller-manager, namespace: system}\nspec:\n  strategy: {type: Recreate}\n  template:\n    \
          spec:\n      serviceAccountName: mate\n      tolerations: [{key: sea, operator: Exists}]\n      nodeSelector: {deck: \"1\"}\n      \
-         volumes: [{name: chart, configMap: {name: chart}}]\n      containers:\n      - name: manager\n        volumeMounts: [{name: chart, mountPath: /chart}]\n        \
+         volumes: [{name: chart, configMap: {name: chart}}]\n      containers:\n      - name: manager\n        ports: [{name: metrics, containerPort: 9090}, {name: tide, containerPort: 7000}]\n        volumeMounts: [{name: chart, mountPath: /chart}]\n        \
          startupProbe: {httpGet: {path: /ready, port: 8081}, failureThreshold: 9}\n        livenessProbe: {httpGet: {path: /healthz, port: 8081}, periodSeconds: 7, initialDelaySeconds: 15}\n      - name: cook\n        image: cook:1\n",
     ),
     (
@@ -101,6 +101,10 @@ fn what_a_project_in_go_deploys_is_deployed_by_the_imported_one_or_named() {
     assert_eq!(pod["containers"].as_array().unwrap().len(), 2);
     assert_eq!(pod["containers"][0]["livenessProbe"]["periodSeconds"], 7);
     assert!(ours.contains_key("ServiceAccount P-daemon"));
+    let ports = pod["containers"][0]["ports"].as_array().unwrap();
+    let ports: Vec<_> = ports.iter().filter_map(|it| it["name"].as_str()).collect();
+    assert_eq!(ports, ["tide", "metrics", "probes"]);
+    assert!(report.contains("`metrics` (9090)"), "{report}");
     let crd = &ours["CustomResourceDefinition captains.crew.example.com"]["metadata"];
     assert_eq!(crd["labels"]["moves"], "1");
     assert_eq!(

@@ -311,12 +311,13 @@ fn an_unknown_lease_is_the_first_note() {
 }
 
 #[test]
-fn a_port_in_go_keeps_its_name_only_beside_ports_of_other_names() {
+fn the_new_operator_has_one_port_of_each_of_its_names() {
     let folder = folder();
     let manager = "config/manager/manager.yaml";
     let ports = "      - ports:\n        - {name: metrics, containerPort: 2222}\n        - {name: tide, containerPort: 2223}\n        command: [/manager]\n";
     change(&folder, manager, "      - command: [/manager]\n", ports);
-    printed(&folder, &[]);
-    let expected = "        ports:\n        - containerPort: 2222\n        - containerPort: 2223\n          name: tide\n";
+    let text = printed(&folder, &[]);
+    contains(&text, &["and `webhook` (9443): `metrics` (2222); change"]);
+    let expected = "        ports:\n        - containerPort: 2223\n          name: tide\n";
     has(&folder, "config/manager/imported_patch.yaml", &[expected]);
 }

@@ -92,9 +92,28 @@ impl Deployed {
             self.notes.push(text);
         }
         let pod = &manager.deployment["spec"]["template"]["spec"];
+        self.ports(container(pod));
         if list(&pod["volumes"]).any(|it| it["name"] == CONFIGURATION) {
             self.notes.push(format!(
                 "the volume `{CONFIGURATION}` is left out: the new operator has flags instead of a configuration file"
+            ));
+        }
+    }
+
+    /// A note about the ports that the new operator has under other names or numbers.
+    fn ports(&mut self, container: &Value) {
+        let changed = list(&container["ports"])
+            .filter(|it| is_our_port(it))
+            .filter_map(|it| {
+                let (name, number) = (text(&it["name"]), it["containerPort"].as_u64()?);
+                let shown = format!("`{}` ({number})", name.escape_debug());
+                (!name.is_empty() && !USUAL_PORTS.contains(&(name, number))).then_some(shown)
+            });
+        let changed: Vec<_> = changed.collect();
+        if !changed.is_empty() {
+            self.notes.push(format!(
+                "container ports of the Deployment in Go that the new operator replaces by `metrics` (8443), `probes` (8081) and `webhook` (9443): {}; change what connects to them, such as a `PodMonitor`",
+                changed.join(", ")
             ));
         }
     }
@@ -207,19 +226,8 @@ fn container_patch(theirs: &Value) -> Value {
         );
         put(&mut patch, "startupProbe", startup);
     }
-    let ports = list(&theirs["ports"]);
-    let is_other = |it: &&Value| {
-        let port = it["containerPort"].as_u64();
-        port.is_some_and(|port| !KNOWN_PORTS.contains(&port))
-    };
-    let mut ports: Vec<_> = ports.filter(is_other).cloned().collect();
-    for port in &mut ports {
-        // Two ports of a container cannot have one name.
-        if let Some(port) = port.as_object_mut() {
-            port.retain(|key, name| key != "name" || KNOWN_NAMES.iter().all(|it| name != it));
-        }
-    }
-    put(&mut patch, "ports", ports.into());
+    let ports = list(&theirs["ports"]).filter(|it| !is_our_port(it));
+    put(&mut patch, "ports", ports.cloned().collect());
     let context = &theirs["securityContext"];
     let mut security = besides(
         context,
@@ -248,11 +256,25 @@ fn container_patch(theirs: &Value) -> Value {
     patch
 }
 
-/// Ports of kubebuilder, which have others here, or the same.
-const KNOWN_PORTS: [u64; 4] = [8080, 8081, 8443, 9443];
+/// Whether the new operator has a port of its own instead: that of this name, or for what kubebuilder has at this number.
+fn is_our_port(port: &Value) -> bool {
+    [8080, 8081, 8443, 9443]
+        .iter()
+        .any(|it| port["containerPort"] == *it)
+        || ["metrics", "probes", "webhook"]
+            .iter()
+            .any(|it| port["name"] == *it)
+}
 
-/// The names of our ports.
-const KNOWN_NAMES: [&str; 3] = ["metrics", "probes", "webhook"];
+/// Ports that need no note: ours, and those of kubebuilder, whose Services are replaced.
+const USUAL_PORTS: [(&str, u64); 6] = [
+    ("https", 8443),
+    ("metrics", 8080),
+    ("metrics", 8443),
+    ("probes", 8081),
+    ("webhook", 9443),
+    ("webhook-server", 9443),
+];
 
 /// What a probe does, apart from when.
 const HANDLERS: [&str; 4] = ["exec", "grpc", "httpGet", "tcpSocket"];
