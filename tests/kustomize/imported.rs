@@ -41,7 +41,7 @@ const DEPLOYED: [(&str, &str); 8] = [
     ),
     (
         "config/crd/kustomization.yaml",
-        "resources: [bases/crew.example.com_captains.yaml]\nlabels:\n- pairs: {contract: v1}\npatches:\n- patch: |-\n    apiVersion: apiextensions.k8s.io/v1\n    kind: CustomResourceDefinition\n    metadata: {name: captains.crew.example.com, labels: {moves: \"1\"}, annotations: {api-approved.kubernetes.io: unapproved, cert-manager.io/inject-ca-from: a/b}}\n",
+        "resources: [bases/crew.example.com_captains.yaml]\nlabels:\n- pairs: {contract: v1}\npatches:\n- patch: |-\n    apiVersion: apiextensions.k8s.io/v1\n    kind: CustomResourceDefinition\n    metadata: {name: captains.crew.example.com, labels: {moves: \"1\"}, annotations: {api-approved.kubernetes.io: unapproved, cert-manager.io/inject-ca-from: a/b}}\n    spec: {conversion: {strategy: Webhook}}\n",
     ),
     (
         "config/rbac/kustomization.yaml",
@@ -105,6 +105,8 @@ fn what_a_project_in_go_deploys_is_deployed_by_the_imported_one_or_named() {
     let ports: Vec<_> = ports.iter().filter_map(|it| it["name"].as_str()).collect();
     assert_eq!(ports, ["tide", "metrics", "probes"]);
     assert!(report.contains("`metrics` (9090)"), "{report}");
+    let conversion = "a single version, which converts nothing: `Captain`";
+    assert!(report.contains(conversion), "{report}");
     let crd = &ours["CustomResourceDefinition captains.crew.example.com"]["metadata"];
     assert_eq!(crd["labels"]["moves"], "1");
     assert_eq!(

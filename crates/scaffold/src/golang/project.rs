@@ -215,6 +215,10 @@ impl GoProject {
                 notes.extend(named.map(|_| format!("not taken over: conversions that `PROJECT` names, and that the CRDs in Go do not have: `{kind}`")));
                 continue;
             }
+            if definition.versions.len() < 2 {
+                notes.push(format!("not taken over: the conversion of kinds with a single version, which converts nothing: `{kind}`"));
+                continue;
+            }
             let Some(any) = own.first() else {
                 notes.push(format!("not taken over: conversions of kinds that `PROJECT` does not name: `{kind}`; create each with `kbr create webhook --conversion`"));
                 continue;
@@ -277,11 +281,7 @@ fn conversions(rendered: &Rendered) -> BTreeMap<(&str, &str), bool> {
         .objects
         .iter()
         .filter(|it| it.kind() == CRD && !is_unknown);
-    let conversion = |it: &'_ Object| {
-        let spec = &it.value["spec"];
-        let several = spec["versions"].as_array().is_some_and(|it| it.len() > 1);
-        several && spec["conversion"]["strategy"] == "Webhook"
-    };
+    let conversion = |it: &'_ Object| it.value["spec"]["conversion"]["strategy"] == "Webhook";
     crds.map(|it| {
         let spec = &it.value["spec"];
         let kind = (
