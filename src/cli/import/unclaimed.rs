@@ -43,7 +43,7 @@ pub fn webhooks(found: &Found, imported: &Imported) -> Vec<String> {
     let mut notes = imported.webhooks_left.clone();
     notes.extend(found.rendered.webhook_patches.iter().map(|folder| {
         format!(
-            "`{folder}/kustomization.yaml` patches webhooks, such as their `namespaceSelector`, and kbr generates its own configurations: write that into the `patch` of their `+kbr:webhook` comments before you deploy, or they reject what they did not see before"
+            "`{folder}/kustomization.yaml` patches webhooks, such as their `namespaceSelector` or `objectSelector`, and kbr generates its own configurations: write that into the `patch` of their `+kbr:webhook` comments before you deploy, or they reject what they did not see before"
         )
     }));
     let tables: Vec<_> = imported.intent.project().webhooks().collect();
