@@ -62,7 +62,9 @@ const DEPLOYED: [(&str, &str); 8] = [
         "config/extra/all.yaml",
         "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: chart, namespace: system}\ndata: {north: up}\n---\n\
          apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {name: mates}\nvalue: 7\n---\n\
-         apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: daemon, namespace: system}\n",
+         apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: daemon, namespace: system}\n---\n\
+         apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRoleBinding\nmetadata: {name: elsewhere}\nroleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: view}\n\
+         subjects: [{kind: ServiceAccount, name: daemon, namespace: harbour}]\n",
     ),
 ];
 
@@ -101,6 +103,8 @@ fn what_a_project_in_go_deploys_is_deployed_by_the_imported_one_or_named() {
     assert_eq!(pod["containers"].as_array().unwrap().len(), 2);
     assert_eq!(pod["containers"][0]["livenessProbe"]["periodSeconds"], 7);
     assert!(ours.contains_key("ServiceAccount P-daemon"));
+    let subjects = &ours["ClusterRoleBinding P-elsewhere"]["subjects"];
+    assert_eq!(subjects[0]["namespace"], "harbour");
     let ports = pod["containers"][0]["ports"].as_array().unwrap();
     let ports: Vec<_> = ports.iter().filter_map(|it| it["name"].as_str()).collect();
     assert_eq!(ports, ["tide", "metrics", "probes"]);

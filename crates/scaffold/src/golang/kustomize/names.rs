@@ -1,6 +1,6 @@
 //! Names, namespaces and labels that a kustomization gives its objects.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
 
@@ -14,6 +14,11 @@ pub fn rename(kustomization: &Value, objects: &mut [Object]) {
     let suffix = text(&kustomization["nameSuffix"]);
     let mut renamed = Renamed {
         namespace,
+        accounts: objects
+            .iter()
+            .filter(|it| it.kind() == "ServiceAccount")
+            .map(|it| place(&it.value["metadata"]))
+            .collect(),
         names: BTreeMap::new(),
     };
     for object in &mut *objects {
@@ -38,6 +43,8 @@ pub fn rename(kustomization: &Value, objects: &mut [Object]) {
 /// What objects are called now.
 struct Renamed<'a> {
     namespace: &'a str,
+    /// The earlier namespaces and names of accounts.
+    accounts: BTreeSet<(String, String)>,
     /// By kind and earlier name.
     names: BTreeMap<(String, String), String>,
 }
@@ -83,8 +90,12 @@ impl Renamed<'_> {
             "subjects" => {
                 let subjects = field.as_array_mut().into_iter().flatten();
                 for subject in subjects.filter(|it| it["kind"] == "ServiceAccount") {
-                    self.replace(subject.get_mut("name"), &["ServiceAccount"]);
-                    self.place(subject.get_mut("namespace"));
+                    // kustomize leaves accounts alone that it does not render there, apart from that of each namespace.
+                    let is_known = self.accounts.contains(&place(subject));
+                    if is_known || subject["name"] == "default" {
+                        self.replace(subject.get_mut("name"), &["ServiceAccount"]);
+                        self.place(subject.get_mut("namespace"));
+                    }
                 }
             }
             _ => self.refer(field),
@@ -97,6 +108,12 @@ impl Renamed<'_> {
             *namespace = self.namespace.into();
         }
     }
+}
+
+/// A namespace and a name.
+fn place(value: &Value) -> (String, String) {
+    let namespace = value["namespace"].as_str().unwrap_or("default");
+    (namespace.to_owned(), text(&value["name"]).to_owned())
 }
 
 /// The labels and annotations of a kustomization.
