@@ -56,7 +56,8 @@ impl Known {
 
     /// What is lost without a word: of the differences, those of which neither the file nor the report of the import says anything.
     pub fn silent(&self, differences: Vec<String>, report: &str) -> Vec<String> {
-        let is_loss = |it: &String| !it.ends_with(": only in Rust") && !it.contains(": - => ");
+        let is_new = |it: &String| it.contains(": - => ") || it.contains(": null => ");
+        let is_loss = |it: &String| !it.ends_with(": only in Rust") && !is_new(it);
         let is_silent = |it: &String| is_loss(it) && !self.has(it) && !is_said(it, report);
         differences.into_iter().filter(is_silent).collect()
     }
@@ -112,9 +113,14 @@ fn captured<'a>(pattern: &str, text: &'a str) -> Option<&'a str> {
     }
 }
 
-/// Whether the report names the object of a difference, or the field.
+/// Whether the report names the object of a difference, the field, or the path of a webhook.
 fn is_said(difference: &str, report: &str) -> bool {
-    let (place, _) = difference.split_once(": ").unwrap_or((difference, ""));
+    let (place, values) = difference.split_once(": ").unwrap_or((difference, ""));
+    let path = values.split("\"path\":\"").nth(1);
+    let path = path.and_then(|it| it.split('"').next());
+    if path.is_some_and(|it| report.contains(&format!("`{it}`"))) {
+        return true;
+    }
     let name = place.split(' ').nth(1).unwrap_or_default();
     let name = name.strip_prefix("P-").unwrap_or(name);
     let field = place
