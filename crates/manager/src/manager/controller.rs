@@ -148,7 +148,7 @@ impl<'a, K: Object> Controller<'a, K> {
     /// reads them, [`metadata`](crate::metadata) instead of [`kind`](crate::kind) takes less memory.
     ///
     /// Needs the verbs `list` and `watch` on `C`.
-    pub fn owns<C: Object, M: Cached>(mut self, kind: Kind<C, M>) -> Self {
+    pub fn owns<C: Object>(mut self, kind: Kind<C, impl Cached>) -> Self {
         self.parts.children(kind);
         self
     }
