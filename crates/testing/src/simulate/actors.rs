@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use hyper::Method;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use tokio::time::sleep;
 
-use super::network::Network;
+use super::{network::Network, state::State};
 use crate::{
     FakeApi,
     jobs::JobEnds,
@@ -88,6 +88,25 @@ fn act(api: &FakeApi, plural: &str, object: &Value, jobs: &JobEnds) {
         body: json!({ "status": status }),
     };
     drop(api.answer(&call));
+}
+
+/// Why an object may wait at rest without a fake kubelet: no one writes the status of what is to run.
+pub(super) fn unplayed(state: &State) -> Option<String> {
+    let waits = |object: &Value| {
+        let conditions = object["status"]["conditions"].as_array();
+        let mut conditions = conditions.into_iter().flatten();
+        conditions.any(|it| it["type"] == "Ready" && it["status"] != "True")
+    };
+    let is_idle = |object: &Value| {
+        let kind = object["kind"].as_str().unwrap_or_default();
+        let is_empty = object["status"].as_object().is_none_or(Map::is_empty);
+        is_empty && ["Deployment", "StatefulSet", "Pod", "Job"].contains(&kind)
+    };
+    let (waiting, _) = state.iter().find(|(_, object)| waits(object))?;
+    let (idle, _) = state.iter().find(|(_, object)| is_idle(object))?;
+    Some(format!(
+        "`{waiting}` is not ready, and nothing runs `{idle}`: `.kubelet()` runs a fake kubelet"
+    ))
 }
 
 /// The status of a Pod that runs and is not restarted: its commands end.

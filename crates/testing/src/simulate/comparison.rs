@@ -225,7 +225,8 @@ fn reference(scenario: &Arc<Scenario>, seed: u64) -> (Reference, Vec<String>) {
         };
         return (reference, notes);
     }
-    notes.extend(first.notes.iter().chain(&first.rejected).cloned());
+    let found = first.notes.iter().chain(&first.rejected);
+    notes.extend(found.chain(&first.unplayed).cloned());
     let (again, other) = (run(seed), run(seed + 1));
     if let Some((one, two)) = first_difference(&first, &again) {
         notes.push(format!(

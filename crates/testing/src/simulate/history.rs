@@ -60,6 +60,8 @@ pub(super) struct History {
     pub(super) rejected: Vec<String>,
     /// What the author should know.
     pub(super) notes: Vec<String>,
+    /// Why an object may wait, if there is no fake kubelet.
+    pub(super) unplayed: Option<String>,
     pub(super) panics: u64,
     /// The first of these.
     pub(super) panicked: Option<String>,

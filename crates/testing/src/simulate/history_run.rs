@@ -13,6 +13,7 @@ use serde_json::Value;
 use tokio::runtime::Builder;
 
 use super::{
+    actors,
     environment::Environment,
     history::{Broken, Created, History},
     interference::{corrupt, restored},
@@ -234,6 +235,9 @@ fn ended(mut environment: Environment, broken: Option<Broken>) -> History {
     history.broken = broken;
     history.panicked = first_panic();
     history.counts = state::counts(&environment.api);
+    if environment.scenario.kubelet.is_none() {
+        history.unplayed = history.states.first().and_then(actors::unplayed);
+    }
     let mut state = environment.network.lock();
     if let Some(what) = state.violated.take() {
         history.broken = Some((Oracle::Always, format!("«{what}» does not hold")));

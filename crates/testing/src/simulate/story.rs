@@ -24,6 +24,9 @@ pub(super) fn of(test: Option<&str>, plan: &Plan, finding: &Finding, history: &H
     for line in shortened(&history.events[..until]) {
         let _ = writeln!(story, "    {line}");
     }
+    if let Some(why) = &history.unplayed {
+        let _ = writeln!(story, "help: {why}");
+    }
     let test = test.unwrap_or_default();
     let _ = writeln!(
         story,

@@ -45,6 +45,34 @@ fn a_deployment_that_becomes_available_is_not_noticed() {
     );
 }
 
+#[test]
+fn an_object_that_waits_without_a_kubelet_gets_a_hint() {
+    fn register(manager: &mut Manager) {
+        let ships = manager.controller::<Ship>("ship");
+        ships
+            .owns(kind::<Job>())
+            .conditions_only(|status| &mut status.conditions)
+            .reconcile(async |ship: Arc<Ship>, cx: Context<Ship>| {
+                let job = cx.apply(&job(&ship)).await?;
+                if has_ended(&job) {
+                    cx.ready("Sailed", "");
+                } else {
+                    cx.not_ready("Sailing", "");
+                }
+                done()
+            });
+    }
+    let hint = "`Ship default/argo` is not ready, and nothing runs `Job default/argo-voyage`: `.kubelet()` runs a fake kubelet";
+    let is_hint = |note: &String| note == hint;
+    let notes = voyage(register).histories(1).check().unwrap().notes;
+    assert!(notes.iter().any(is_hint), "{notes:?}");
+    let notes = with_kubelet(register).histories(1).check().unwrap().notes;
+    assert!(!notes.iter().any(is_hint), "{notes:?}");
+    let waits = voyage(register).always("no job exists", |api| api.all::<Job>().is_empty());
+    let story = waits.check().unwrap_err().to_string();
+    assert!(story.contains(&format!("\nhelp: {hint}\n")), "{story}");
+}
+
 /// A Job that ends.
 fn job(ship: &Ship) -> Job {
     let mut job = Job::default();
