@@ -140,6 +140,10 @@ fn values_of_the_projects_own_have_comments_a_schema_and_flags_that_users_add_to
         &format!("{OWN}tide: {{ level: low }}\n"),
     );
     write("values.schema.json", SCHEMA);
+    write(
+        "templates/ships.tpl",
+        "{{ .Values.ships }} {{ .Values.tide.level }}\n",
+    );
     chart(project.path());
     let values = project.path().join("dist/chart/values.yaml");
     let values = std::fs::read_to_string(values).unwrap();
@@ -195,6 +199,11 @@ fn values_of_the_projects_own_have_comments_a_schema_and_flags_that_users_add_to
             rendered[number]
         );
     }
+
+    write("templates/ships.tpl", "{{ .Values.tide.level }}\n");
+    let message = failure(project.path(), &["chart"]);
+    let unread = "`ships` in `config/chart/values.patch.yaml`: the chart has no such value";
+    assert!(message.contains(unread), "{message}");
 
     write("values.schema.json", &SCHEMA.replace("tide", "tides"));
     let message = failure(project.path(), &["chart"]);

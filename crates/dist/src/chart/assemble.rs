@@ -108,8 +108,9 @@ impl Chart<'_> {
             rows.extend(about::crd_values());
             files.extend(self.crds(crds)?);
         }
-        self.own.defaults(&mut rows)?;
-        files.extend(own::templates(self.root, FOLDER)?);
+        let templates = own::templates(self.root, FOLDER)?;
+        self.own.defaults(&mut rows, &templates)?;
+        files.extend(templates);
         let checks = checks::template(self.switches, &self.marks.ports, &converted);
         files.push(Self::file("templates/checks.yaml", &checks));
         files.extend(self.others(&rows, &kinds)?);

@@ -1,6 +1,6 @@
 //! What the user adds to the chart, in `config/chart`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use anyhow::{Context, bail};
@@ -67,11 +67,29 @@ impl Own {
     /// Takes the defaults. A value that the chart does not have is a further one, for the user's own templates and flags.
     ///
     /// # Errors
-    /// A default is of another type than the value, or a schema is about no further value.
-    pub fn defaults(&self, rows: &mut Vec<Row>) -> anyhow::Result<()> {
+    /// A default is of another type than the value, a further value is read nowhere, or a schema is about none.
+    pub fn defaults(&self, rows: &mut Vec<Row>, templates: &[Body]) -> anyhow::Result<()> {
         let known = rows.len();
         self.apply("", &self.patch, Some(&self.schema), rows)?;
-        unused(&self.schema, "", &rows[known..])
+        let (known, own) = rows.split_at(known);
+        unused(&self.schema, "", own)?;
+        let flags = self.items.values().flatten().map(Value::to_string);
+        let texts: Vec<_> = flags
+            .chain(templates.iter().map(|it| it.text.clone()))
+            .collect();
+        let paths: BTreeSet<_> = own.iter().map(|row| new_part(&row.path, known)).collect();
+        let is_read = |path: &&str| {
+            let key = path.rsplit('.').next().unwrap_or_default();
+            texts.iter().any(|text| text.contains(key))
+        };
+        let unread: Vec<_> = paths.into_iter().filter(|path| !is_read(path)).collect();
+        if !unread.is_empty() {
+            bail!(
+                "`{}` in `{VALUES}`: the chart has no such value, and none of your templates, flags and variables reads it",
+                unread.join("`, `")
+            );
+        }
+        Ok(())
     }
 
     fn apply(
@@ -122,6 +140,16 @@ fn join(path: &str, key: &str) -> String {
         "" => key.to_owned(),
         _ => format!("{path}.{key}"),
     }
+}
+
+/// The path of a further value up to the first key that the chart does not have.
+fn new_part<'a>(path: &'a str, known: &[Row]) -> &'a str {
+    let ends = path.match_indices('.').map(|(at, _)| at);
+    let is_section = |at: &usize| known.iter().any(|row| row.path.starts_with(&path[..=*at]));
+    ends.filter(|at| !is_section(at))
+        .map(|at| &path[..at])
+        .next()
+        .unwrap_or(path)
 }
 
 /// What a value accepts whose default is all that is known of it.
@@ -259,7 +287,12 @@ mod tests {
             patch: patch.clone(),
             ..Own::default()
         };
-        let applied = own.defaults(&mut rows).map_err(|error| error.to_string());
+        let template = Body {
+            path: "team.yaml".to_owned(),
+            text: "{{ .Values.team.name }} {{ .Values.manager.sidecar }}".to_owned(),
+        };
+        let applied = own.defaults(&mut rows, &[template]);
+        let applied = applied.map_err(|error| error.to_string());
         match expected {
             Ok(expected) => {
                 applied.unwrap();
@@ -301,6 +334,14 @@ mod tests {
             Err("`manager.replicas` in"),
         );
         check_patch(&json!({ "manager": 3 }), Err("has values of its own"));
+    }
+
+    #[test]
+    fn a_value_that_nothing_reads_is_an_error() {
+        check_patch(
+            &json!({ "manager": { "replcas": 3, "sidecar": true }, "crew": { "a": { "b": 1 }, "c": 1 } }),
+            Err("`crew`, `manager.replcas` in"),
+        );
     }
 
     #[test]
