@@ -17,7 +17,7 @@ control-plane: ## Build the programs of a cluster from Go modules, once, into se
 	cargo run --quiet -- envtest build --cluster
 
 lint: ## Check formatting and run clippy
-	cargo fmt --all --check
+	@cargo fmt --all --check || { echo "help: cargo fmt --all" >&2; exit 1; }
 	cargo clippy --workspace --all-targets --all-features -- -D warnings
 # kbr-testing without its features. With the other crates and a test that needs the features of above, cargo checks no dependency again.
 	cargo clippy --workspace --exclude book --no-default-features --features kbr/faults --lib --test tidy --test fake -- -D warnings
