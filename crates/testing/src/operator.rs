@@ -121,10 +121,25 @@ impl Cluster {
     /// Runs `kubectl` in the namespace of this test, and returns its standard output.
     ///
     /// # Errors
-    /// The standard error of `kubectl`, if it fails. Also if the API server has forbidden an operator of this test a
-    /// request, before or meanwhile; the error names the rules to add.
+    /// The standard error of `kubectl`, if it fails; after `wait`, with the conditions of the objects. Also if the API server has
+    /// forbidden an operator of this test a request, before or meanwhile; the error names the rules to add.
     pub fn kubectl(&self, args: &[&str]) -> anyhow::Result<String> {
-        self.kubectl_with(&[&["--namespace", self.namespace()], args].concat(), "")
+        let args = [&["--namespace", self.namespace()], args].concat();
+        let ran = self.kubectl_with(&args, "");
+        ran.map_err(|error| match self.awaited(&args) {
+            Some(objects) => anyhow::anyhow!("{error}{}", conditions(&objects)),
+            None => error,
+        })
+    }
+
+    /// What a `kubectl wait` with these arguments waits for, as `kubectl get` prints it.
+    fn awaited(&self, args: &[&str]) -> Option<Value> {
+        let is_target = |it: &&str| !it.starts_with("--for=") && !it.starts_with("--timeout=");
+        let mut get: Vec<_> = args.iter().copied().filter(is_target).collect();
+        *get.iter_mut().find(|it| **it == "wait")? = "get";
+        get.push("--output=json");
+        let printed = self.kubectl_with(&get, "").ok()?;
+        serde_json::from_str(&printed).ok()
     }
 
     /// Runs `kubectl` in any namespace, with this input.
@@ -181,6 +196,27 @@ impl Cluster {
     }
 }
 
+/// The conditions of an object, or of those in a list, a line each.
+fn conditions(objects: &Value) -> String {
+    let all = objects["items"].as_array();
+    let all = all.map_or(std::slice::from_ref(objects), Vec::as_slice);
+    let lines = all.iter().flat_map(|object| {
+        let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let title = word(&object["kind"]) + " " + &word(&object["metadata"]["name"]);
+        let conditions = object["status"]["conditions"].as_array();
+        let conditions = conditions.map(Vec::as_slice).unwrap_or_default();
+        let shown = conditions.iter().map(|it| {
+            let [kind, status, reason, message] =
+                ["type", "status", "reason", "message"].map(|field| word(&it[field]));
+            format!("\n    {title}: {kind}={status} {reason} {message}")
+        });
+        let none = conditions.is_empty();
+        let none = none.then(|| format!("\n    {title} has no conditions"));
+        shown.chain(none).collect::<Vec<_>>()
+    });
+    lines.collect()
+}
+
 /// What the operator logs: warnings, which show missing permissions, and what `RUST_LOG` of the test adds.
 fn log_level(of_test: Option<OsString>) -> OsString {
     let Some(wanted) = of_test.filter(|wanted| !wanted.is_empty()) else {
@@ -221,7 +257,22 @@ fn read(pipe: Option<impl Read + Send + 'static>) -> thread::JoinHandle<String> 
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
+
+    #[test]
+    fn the_conditions_of_all_objects_are_shown() {
+        let condition = json!({ "type": "Ready", "status": "False", "reason": "Waiting", "message": "for the crew" });
+        let named = |name: &str| json!({ "kind": "Captain", "metadata": { "name": name } });
+        let mut captain = named("a");
+        captain["status"] = json!({ "conditions": [condition] });
+        let shown = "\n    Captain a: Ready=False Waiting for the crew";
+        assert_eq!(conditions(&captain), shown);
+        let list = json!({ "items": [captain, named("b")] });
+        let both = format!("{shown}\n    Captain b has no conditions");
+        assert_eq!(conditions(&list), both);
+    }
 
     #[test]
     fn the_operator_logs_warnings_and_what_the_test_selects() {

@@ -211,6 +211,14 @@ pub async fn jobs_end_as_requested() {
     let bad = status("bad").await;
     assert_eq!(conditions(&bad), ["FailureTarget", "Failed"]);
     assert_eq!((bad.failed, bad.active), (Some(2), None));
+    let never = [
+        "wait",
+        "--for=condition=complete",
+        "--timeout=1s",
+        "job/bad",
+    ];
+    let error = cluster.kubectl(&never).unwrap_err().to_string();
+    assert!(error.contains("\n    Job bad: Failed=True "), "{error}");
     assert_eq!(bad.completion_time, None);
     assert_eq!(status("endless").await.active, Some(2));
     assert_eq!(status("suspended").await.start_time, None);
