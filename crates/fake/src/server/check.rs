@@ -1,6 +1,7 @@
 //! What a write may not contain.
 
-use serde_json::Value;
+use apiserver_rules::{Problem, Reason};
+use serde_json::{Map, Value};
 
 use super::{answer::ErrorResponse, kinds::Kind, path::Path};
 
@@ -45,6 +46,49 @@ pub(super) fn check(path: &Path, kind: &Kind, body: &Value) -> Result<(), ErrorR
         }
     }
     Ok(())
+}
+
+/// Built-in kinds that select their Pods, as the API server names them where the selector is empty.
+const SELECTING: [(&str, &str); 4] = [
+    ("daemonsets.apps", "daemonset"),
+    ("deployments.apps", "deployment"),
+    ("replicasets.apps", "deployment"),
+    ("statefulsets.apps", "statefulset"),
+];
+
+/// What a new object of these kinds lacks.
+pub(super) fn lacking(path: &Path, new: &Value) -> Vec<Problem> {
+    let resource = path.resource();
+    let Some((_, kind)) = SELECTING.iter().find(|it| it.0 == resource) else {
+        return Vec::new();
+    };
+    let (selector, template) = (&new["spec"]["selector"], &new["spec"]["template"]);
+    let wanted = selector["matchLabels"].as_object();
+    let labels = &template["metadata"]["labels"];
+    let has_all = wanted.is_none_or(|it| it.iter().all(|(key, value)| labels[key] == *value));
+    let mut problems = Vec::new();
+    if selector.is_null() {
+        problems.push(Problem::new(Reason::Required, "spec.selector", ""));
+    } else if wanted.is_none_or(Map::is_empty) && selector["matchExpressions"].is_null() {
+        let why = format!("empty selector is invalid for {kind}");
+        problems.push(Problem::of_value(
+            Reason::Invalid,
+            "spec.selector",
+            selector,
+            &why,
+        ));
+    }
+    if selector.is_null() || !has_all {
+        let field = "spec.template.metadata.labels";
+        let why = "`selector` does not match template `labels`";
+        problems.push(Problem::of_value(Reason::Invalid, field, labels, why));
+    }
+    let containers = template["spec"]["containers"].as_array();
+    if containers.is_none_or(Vec::is_empty) {
+        let field = "spec.template.spec.containers";
+        problems.push(Problem::new(Reason::Required, field, ""));
+    }
+    problems
 }
 
 /// What cannot be changed of built-in kinds: their resource, a pointer to it, and its default.

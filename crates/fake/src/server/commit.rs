@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::{
     Call,
     answer::{Answer, ErrorResponse},
-    check::check_change,
+    check::{check_change, lacking},
     delete::held,
     kinds::Kind,
     path::Path,
@@ -177,17 +177,19 @@ impl Objects {
     }
 }
 
-/// Rejects an object that does not match its definition. `old` is what it replaces.
+/// Rejects an object that does not match its definition, or a new one that lacks what its built-in kind needs. `old` is what it replaces.
 fn validate(
     path: &Path,
     kind: &Kind,
     object: &Value,
     old: Option<&Value>,
 ) -> Result<(), ErrorResponse> {
-    let Some(schema) = &kind.schema else {
-        return Ok(());
+    let problems = match (&kind.schema, old) {
+        (Some(schema), _) => schema::rejected(schema, &kind.rules, object, old),
+        (None, None) => lacking(path, object),
+        (None, Some(_)) => return Ok(()),
     };
-    match &schema::rejected(schema, &kind.rules, object, old)[..] {
+    match &problems[..] {
         [] => Ok(()),
         problems => Err(ErrorResponse::invalid_fields(path, &kind.name, problems)),
     }

@@ -107,7 +107,7 @@ fn path(short: &str) -> String {
     let plural = short.split(['/', '?']).next().unwrap_or_default();
     let root = match plural {
         "barges" | "boats" | "captains" | "mates" | "rafts" => "/apis/crew.example.com/v1",
-        "deployments" | "statefulsets" => "/apis/apps/v1",
+        "daemonsets" | "deployments" | "replicasets" | "statefulsets" => "/apis/apps/v1",
         "jobs" => "/apis/batch/v1",
         "leases" => "/apis/coordination.k8s.io/v1",
         "rolebindings" => "/apis/rbac.authorization.k8s.io/v1",

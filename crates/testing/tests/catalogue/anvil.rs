@@ -3,17 +3,16 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use k8s_openapi::{
-    api::{
-        apps::v1::{Deployment, DeploymentSpec, StatefulSet, StatefulSetSpec},
-        core::v1::{ConfigMap, Pod, Secret},
-    },
-    apimachinery::pkg::apis::meta::v1::LabelSelector,
+use k8s_openapi::api::{
+    apps::v1::{Deployment, DeploymentSpec, StatefulSet, StatefulSetSpec},
+    core::v1::{ConfigMap, Pod, Secret},
 };
 use kbr_testing::Oracle;
 use manager::{Context, Manager, kind, metadata};
 
-use crate::kinds::{Reconciled, Ship, done, flag, histories, map, name, service, ships, voyage};
+use crate::kinds::{
+    Reconciled, Ship, done, flag, histories, map, name, pods_of, service, ships, voyage,
+};
 
 #[track_caller]
 fn is_clean(register: fn(&mut Manager)) {
@@ -36,13 +35,6 @@ fn pod(name: &str) -> Pod {
 fn is_running(pod: &Pod) -> bool {
     let status = pod.status.as_ref();
     status.is_some_and(|status| status.phase.as_deref() == Some("Running"))
-}
-
-fn selector(name: &str) -> LabelSelector {
-    LabelSelector {
-        match_labels: Some([("app".to_owned(), name.to_owned())].into()),
-        ..LabelSelector::default()
-    }
 }
 
 /// As many Pods as the spec wants, with names that the API server makes up.
@@ -84,9 +76,11 @@ fn a_deployment_keeps_the_old_version_until_the_new_one_is_available() {
         let wanted = name(&ship, &flag(&ship));
         let mut child = Deployment::default();
         child.metadata.name = Some(wanted.clone());
+        let (selector, template) = pods_of(&wanted);
         child.spec = DeploymentSpec {
             replicas: Some(i32::try_from(ship.spec.sails)?),
-            selector: selector(&wanted),
+            selector,
+            template,
             ..DeploymentSpec::default()
         };
         let current = cx.apply(&child).await?;
@@ -172,9 +166,11 @@ fn a_message_broker_has_all_its_parts() {
         let mut set = StatefulSet::default();
         set.metadata.name = Some(name(&ship, "server"));
         set.metadata.annotations = Some([("config".to_owned(), flag(&ship))].into());
+        let (selector, template) = pods_of(cx.name());
         set.spec = StatefulSetSpec {
             replicas: Some(i32::try_from(ship.spec.sails)?),
-            selector: selector(cx.name()),
+            selector,
+            template,
             service_name: Some(name(&ship, "nodes")),
             ..StatefulSetSpec::default()
         };

@@ -1,8 +1,8 @@
 //! The kinds of the catalogue's operators, and what their tests share.
 
 use k8s_openapi::{
-    api::core::v1::{ConfigMap, Service},
-    apimachinery::pkg::apis::meta::v1::Condition,
+    api::core::v1::{ConfigMap, PodTemplateSpec, Service},
+    apimachinery::pkg::apis::meta::v1::{Condition, LabelSelector},
 };
 use kbr_testing::{FakeApi, Simulation, simulate};
 use kube::{
@@ -170,6 +170,20 @@ pub async fn write_status(cx: &Context<Ship>, status: &Value) -> kube::Result<()
 /// The controller of ships, which owns maps and sees them whole.
 pub fn ships(manager: &mut Manager) -> Controller<'_, Ship> {
     manager.controller::<Ship>("ship").owns(kind::<ConfigMap>())
+}
+
+/// A selector, and the Pods that it selects.
+pub fn pods_of(name: &str) -> (LabelSelector, PodTemplateSpec) {
+    let labels = json!({ "app": name });
+    let selector = json!({ "matchLabels": labels });
+    let containers = json!([{ "name": "sail", "image": "sail" }]);
+    let template =
+        json!({ "metadata": { "labels": labels }, "spec": { "containers": containers } });
+    let typed = (
+        serde_json::from_value(selector),
+        serde_json::from_value(template),
+    );
+    (typed.0.unwrap(), typed.1.unwrap())
 }
 
 /// The map of a ship, with its flag.

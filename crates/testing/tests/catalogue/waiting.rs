@@ -12,7 +12,8 @@ use manager::{Context, Manager, kind};
 use serde_json::json;
 
 use crate::kinds::{
-    Reconciled, Ship, done, flag, log, map, name, pair_in, raw, ships, voyage, write_status,
+    Reconciled, Ship, done, flag, log, map, name, pair_in, pods_of, raw, ships, voyage,
+    write_status,
 };
 
 fn with_kubelet(register: fn(&mut Manager)) -> Simulation {
@@ -26,6 +27,7 @@ fn a_deployment_that_becomes_available_is_not_noticed() {
         let mut crew = Deployment::default();
         crew.metadata.name = Some(name(&ship, "crew"));
         crew.spec.replicas = Some(i32::try_from(ship.spec.sails)?);
+        (crew.spec.selector, crew.spec.template) = pods_of("crew");
         let crew = cx.apply(&crew).await?;
         let available = crew.status.as_ref().and_then(|it| it.available_replicas);
         let count = u32::try_from(available.unwrap_or_default())?;

@@ -43,9 +43,37 @@ fn changed(name: &'static str, short: &str, object: Value, patches: &[Value]) ->
     case(name, [first].into_iter().chain(patches).collect::<Vec<_>>())
 }
 
+/// Objects that do not select their Pods, or have none.
+fn lacking() -> Case {
+    let with = |kind: &str, selector: Value, template: Value| {
+        let object = json!({
+            "apiVersion": "apps/v1", "kind": kind, "metadata": {"name": "b"},
+            "spec": {"selector": selector, "template": template},
+        });
+        post(&format!("{}s", kind.to_lowercase()), object)
+    };
+    let other = || json!({"matchLabels": {"app": "b"}});
+    let kinds = ["DaemonSet", "Deployment", "ReplicaSet", "StatefulSet"];
+    let steps = kinds.map(|kind| {
+        let mut template = pod("a:1");
+        template["spec"]["restartPolicy"] = json!("Always");
+        [
+            with(kind, json!({}), template.clone()),
+            with(kind, Value::Null, template.clone()),
+            with(kind, other(), template),
+            with(kind, other(), json!({"metadata": {"labels": {"app": "b"}}})),
+        ]
+    });
+    case(
+        "a selector without its Pods",
+        steps.into_iter().flatten().collect::<Vec<_>>(),
+    )
+}
+
 pub fn cases() -> Vec<Case> {
     let image = |image: &str| json!({"spec": {"template": {"spec": {"containers": [{"name": "a", "image": image}]}}}});
     vec![
+        lacking(),
         changed(
             "the template of a Job",
             "jobs/a",
