@@ -2,6 +2,7 @@
 //! one changed is the plan.
 
 mod activity;
+pub mod anonymize;
 pub mod cloned;
 pub mod compare;
 pub mod confine;

@@ -11,7 +11,7 @@ use anyhow::Context as _;
 use serde_json::{Map, Value};
 
 use super::public::{IDENTITY, METADATA, SELECTORS};
-use super::{encoded, json, runs};
+use super::{encoded, json, managed, runs};
 
 /// How much of a value the automaton contains: enough to tell the most from another, and 20 bytes of memory for each.
 const PREFIX: usize = 96;
@@ -80,7 +80,7 @@ impl Replacer {
     fn metadata(&mut self, metadata: &mut Map<String, Value>) {
         for (key, value) in metadata {
             match key.as_str() {
-                "managedFields" => self.managed(value),
+                "managedFields" => managed::each_element(value, &|it| self.text(it, LAYERS)),
                 key if METADATA.contains(&key) => {}
                 _ => self.value(value),
             }
@@ -100,27 +100,6 @@ impl Replacer {
                 let others = map.iter_mut();
                 let others = others.filter(|(key, _)| !SELECTORS.contains(&key.as_str()));
                 others.for_each(|(_, value)| self.value(value));
-            }
-            _ => {}
-        }
-    }
-
-    /// The keys of `fieldsV1` contain the elements of sets, and the keys of elements of lists.
-    fn managed(&mut self, value: &mut Value) {
-        match value {
-            Value::Array(list) => list.iter_mut().for_each(|it| self.managed(it)),
-            Value::Object(map) => {
-                let old = std::mem::take(map);
-                for (key, mut value) in old {
-                    self.managed(&mut value);
-                    let element = key.strip_prefix("v:").or(key.strip_prefix("k:"));
-                    let other = element.and_then(|it| self.text(it, LAYERS));
-                    let key = match other {
-                        Some(other) => format!("{}{other}", &key[..2]),
-                        None => key,
-                    };
-                    map.insert(key, value);
-                }
             }
             _ => {}
         }

@@ -77,15 +77,24 @@ const WORDS: [&str; 40] = [
     "kubernetes.io",
 ];
 
-/// Every string that stays as a whole: names, labels, kinds, and what CRDs say of fields.
+/// Every string that stays as a whole: names, labels, and what [`words`] returns.
 pub fn strings(cloned: &Cloned) -> HashSet<String> {
+    let mut found = words(cloned);
+    for object in cloned.kinds.iter().flat_map(|kind| &kind.objects) {
+        if let Some(object) = object.as_object() {
+            identity(object, &mut found);
+        }
+    }
+    found
+}
+
+/// Kinds, what CRDs say of fields, and words of Kubernetes.
+pub fn words(cloned: &Cloned) -> HashSet<String> {
     let mut found: HashSet<String> = WORDS.map(str::to_owned).into();
     for kind in &cloned.kinds {
         found.extend([&kind.group, &kind.version, &kind.plural, &kind.kind].map(Clone::clone));
-        let objects = kind.objects.iter().filter_map(Value::as_object);
-        for object in objects {
-            identity(object, &mut found);
-            if is_definition(kind) {
+        if is_definition(kind) {
+            for object in &kind.objects {
                 schema(object.get("spec"), &mut found);
             }
         }
@@ -94,7 +103,7 @@ pub fn strings(cloned: &Cloned) -> HashSet<String> {
 }
 
 /// Whether the objects are CRDs.
-fn is_definition(kind: &Kind) -> bool {
+pub fn is_definition(kind: &Kind) -> bool {
     kind.group == "apiextensions.k8s.io" && kind.kind == "CustomResourceDefinition"
 }
 
@@ -126,7 +135,7 @@ fn schema(value: Option<&Value>, found: &mut HashSet<String>) {
         Some(Value::Object(map)) => {
             for (key, value) in map {
                 match key.as_str() {
-                    "description" | "caBundle" => {}
+                    "description" | "conversion" => {}
                     "properties" => {
                         found.extend(value.as_object().into_iter().flat_map(Map::keys).cloned());
                         schema(Some(value), found);

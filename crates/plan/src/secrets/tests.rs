@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use serde_json::json;
 
 use super::*;
-use crate::fuzz::{Random, made};
+use crate::fuzz::{Corpus, Random, made, run};
 use planted::Planted;
 
 fn kind(name: &str, objects: Vec<Value>) -> Kind {
@@ -310,4 +310,46 @@ fn a_value_that_a_helm_release_contains_too_is_searched_with_its_parts() {
     };
     replace(&mut cloned).unwrap();
     assert_ne!(cloned.kinds[1].objects[0]["spec"], "hunter2hunter2");
+}
+
+#[test]
+fn no_value_makes_kbr_panic_and_its_fake_is_a_text_if_it_is_one() {
+    let mut random = Random(1);
+    let values: Vec<_> = (0..40).map(|_| planted::any(&mut random).value).collect();
+    let mut inputs: Vec<_> = values.iter().map(Vec::as_slice).collect();
+    inputs.extend([
+        &b"http://[::1]:80,b:1/%41?a=%zz&b#c"[..],
+        b"a: &b !c\n- 'd\n- \"\\x\"\n  - |",
+    ]);
+    let words = [
+        "-----BEGIN CERTIFICATE-----\n",
+        "-----END CERTIFICATE-----",
+        "://",
+        "eyJ",
+        ".",
+        "{\"",
+        "\":",
+        "= ",
+        "MIIB",
+        "\n",
+        "%4",
+        "[a]",
+        "\u{1f}\u{8b}\u{8}",
+    ];
+    let corpus = Corpus {
+        inputs: &inputs,
+        words: &words,
+    };
+    run(corpus, |input| {
+        let mut fakes = Fakes::new(shape::text).unwrap();
+        let fake = shape::value(&mut fakes, input, Treatment::VALUE);
+        assert_eq!(fake.is_empty(), input.is_empty());
+        if str::from_utf8(input).is_ok() {
+            assert!(str::from_utf8(&fake).is_ok());
+        }
+        let text = String::from_utf8_lossy(input).into_owned();
+        let other = json!({"spec": {"a": text, "b": STANDARD.encode(input)}});
+        let mut replacer = Replacer::new(fakes.into_searched(), HashSet::new()).unwrap();
+        replacer.object(&mut other.clone());
+    });
 }
