@@ -1,7 +1,7 @@
 # Targets for developers of kbr. `make` alone lists them.
 
 .DEFAULT_GOAL := help
-.PHONY: help build static check lint count deny test test-release images soak bench demo book book-check pictures control-plane libfaketime promtool prometheus chromium buildah freeze pin bump-kubernetes update lock
+.PHONY: help build static check lint count deny test test-release images soak bench demo book book-check pictures control-plane bubblewrap libfaketime promtool prometheus chromium buildah freeze pin bump-kubernetes update lock
 
 help: ## Show this help
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -31,6 +31,11 @@ deny: target/tools/bin/cargo-deny ## Check the licenses, versions and sources of
 target/tools/bin/cargo-deny:
 	cargo install --root target/tools --locked cargo-deny@0.20.2
 
+bubblewrap: ## Install bubblewrap, the sandbox of `kbr plan`, unless it is installed
+	@command -v bwrap >/dev/null \
+	  || { apt-get update --quiet && apt-get install --yes --quiet --no-install-recommends bubblewrap; } \
+	  || { echo "help: install bubblewrap, as root or with your system's packages" >&2; exit 1; }
+
 libfaketime: ## Install libfaketime, which tests use to set clocks, unless it is installed
 	@[ -n "$(wildcard /usr/lib/faketime/libfaketime.so.1 /usr/lib/*/faketime/libfaketime.so.1)" ] \
 	  || { apt-get update --quiet && apt-get install --yes --quiet libfaketime; } \
@@ -49,10 +54,10 @@ promtool prometheus:
 check: ## Run what needs no API server and compiles no project, after each change
 	tests/run check
 
-test: libfaketime promtool ## Run the tests, as CI does: docs/contributing.md says how long they take
+test: bubblewrap libfaketime promtool ## Run the tests, as CI does: docs/contributing.md says how long they take
 	tests/run
 
-test-release: libfaketime promtool ## Run these tests and those that take too long for every change, before a release: about 2 hours
+test-release: bubblewrap libfaketime promtool ## Run these tests and those that take too long for every change, before a release: about 2 hours
 	KBR_TESTS=release tests/run
 	tests/package/release
 	cargo run --quiet --workspace --all-features --example crds -- sample

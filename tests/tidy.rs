@@ -30,7 +30,7 @@ const PRINTS: [&str; 5] = ["print!(", "println!(", "dbg!(", "stdout()", "stderr(
 
 /// The modules that may change files: the commit in projects, the test environment in its store and temporary folders, and the build
 /// script in cargo's output folder.
-const WRITERS: [&str; 6] = [
+const WRITERS: [&str; 7] = [
     "src/build.rs",
     "crates/envtest/src/",
     // It writes a copy of `config` to a temporary folder.
@@ -39,6 +39,8 @@ const WRITERS: [&str; 6] = [
     "crates/scaffold/src/commit/",
     // It renders an earlier release, for tests only.
     "src/faults.rs",
+    // It builds an earlier release below `target`.
+    "src/cli/plan/baseline.rs",
 ];
 
 /// Calls that open a file, whatever it is: a named pipe has no end, a device may have none, and a large file fills the memory.

@@ -4,6 +4,7 @@ mod baseline;
 mod clone;
 mod inside;
 mod operator;
+mod reading;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -15,9 +16,9 @@ use kbr_plan::inside::Job;
 use kbr_plan::report::Report;
 use kbr_plan::text::{self, Title};
 
-use clone::Reading;
 pub use clone::{Args as CloneArgs, run as clone};
 pub use inside::run as inside;
+use reading::Reading;
 
 /// See what a release of an operator would do to a cluster, before it does it
 ///
@@ -90,9 +91,9 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let prepared = operator::prepare(args)?;
     let cloned = match &args.clone {
         Some(file) => kbr_plan::file::load(file)?,
-        None => clone::read(&args.reading, &prepared.operator, &prepared.wanted)?,
+        None => reading::read(&args.reading, &prepared.operator, &prepared.wanted)?,
     };
-    let assets = clone::assets(&cloned.kubernetes)?;
+    let assets = reading::assets(&cloned.kubernetes)?;
     let count: usize = cloned.kinds.iter().map(|it| it.objects.len()).sum();
     let kinds = cloned.kinds.len();
     progress("cloned", &format!("{count} objects of {kinds} kinds"));

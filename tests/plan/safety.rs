@@ -1,16 +1,22 @@
 //! What an operator in a plan can reach, what a cluster receives, and what is left.
 
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Read as _};
 use std::net::{TcpListener, UdpSocket};
+use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::UnixListener;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use std::{fs, io, thread};
 
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 use serde_json::Value;
 
 use crate::cluster::{Cluster, confinement, operator};
 use crate::support::{KBR, shell};
+
+/// The value of a Secret.
+const PLANTED: &str = "planted-secret-value";
 
 /// What the operator has reached: lines of its log.
 fn reached(flags: &[&str]) -> Vec<String> {
@@ -164,7 +170,7 @@ fn wait_for(condition: impl Fn() -> bool) {
 }
 
 #[test]
-fn the_cluster_receives_only_reads() {
+fn the_cluster_receives_only_reads_and_no_value_of_a_secret_is_shown() {
     let cluster = Cluster::shared();
     let folder = tempfile::tempdir().unwrap();
     let (install, operator) = (cluster.install("1"), operator());
@@ -177,8 +183,13 @@ fn the_cluster_receives_only_reads() {
         "export KUBEBUILDER_ASSETS={assets}\n\
          kbr envtest run --audit log -- sh -ec '\n\
          kubectl apply --server-side -f {install} >/dev/null\n\
+         kubectl create secret generic keys --from-literal=password={PLANTED} -n crew-system\n\
+         kubectl create configmap copy --from-literal=password={PLANTED} -n crew-system\n\
          wc -l < log > before\n\
          kbr plan --idle=2 --output=json {flags} --install {install} -- {operator} > plan || [ $? = 2 ]\n\
+         kbr clone --install {install} --output prod.clone\n\
+         kbr plan --clone prod.clone --idle=2 --details {flags} --install {install} -- {operator} > report || [ $? = 2 ]\n\
+         kbr plan --secrets --idle=2 --details {flags} --install {install} -- {operator} > kept || [ $? = 2 ]\n\
          wc -l < log > after'",
         assets = String::from_utf8(assets).unwrap().trim(),
         flags = confinement().join(" "),
@@ -208,5 +219,28 @@ fn the_cluster_receives_only_reads() {
         let verb = request["verb"].as_str().unwrap();
         // kbr envtest itself collects garbage, as the same user: by watches.
         assert!(["get", "list", "watch"].contains(&verb), "{request}");
+    }
+
+    let mode = fs::metadata(folder.path().join("prod.clone"))
+        .unwrap()
+        .permissions()
+        .mode();
+    assert_eq!(mode & 0o777, 0o600);
+    let mut clone = String::new();
+    let file = fs::File::open(folder.path().join("prod.clone")).unwrap();
+    flate2::read::GzDecoder::new(file)
+        .read_to_string(&mut clone)
+        .unwrap();
+    assert!(clone.contains("\"copy\""));
+    let shown = [
+        clone,
+        read("plan"),
+        read("report"),
+        read("kept"),
+        String::from_utf8_lossy(&output.stderr).into_owned(),
+    ];
+    for text in shown {
+        assert!(!text.contains(PLANTED));
+        assert!(!text.contains(&BASE64_STANDARD.encode(PLANTED)));
     }
 }

@@ -61,6 +61,21 @@ pub fn data(text: &str) -> anyhow::Result<()> {
     }
 }
 
+/// Whether data goes to a terminal.
+pub fn is_data_shown() -> bool {
+    io::stdout().is_terminal()
+}
+
+/// Prints data that is no text, unchanged.
+///
+/// # Errors
+/// Data is lost, for example because the disk is full.
+pub fn bytes_of_data(data: &[u8]) -> anyhow::Result<()> {
+    let mut out = io::stdout().lock();
+    let written = out.write_all(data).and_then(|()| out.flush());
+    written.context("cannot write to standard output")
+}
+
 /// Who prints a text.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Origin {

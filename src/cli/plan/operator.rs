@@ -19,7 +19,7 @@ use serde_json::Value;
 use super::super::dist;
 use super::Args;
 use super::baseline::{self, Today};
-use super::clone::{self, Reading};
+use super::reading::{self, Reading};
 
 /// What a plan needs to know of an operator.
 pub struct Prepared {
@@ -138,7 +138,7 @@ pub fn wanted_of(
     }
     let mut roles = install.to_vec();
     if reading.service_account.is_some() {
-        let get = clone::get(reading.context.as_deref())?;
+        let get = reading::get(reading.context.as_deref())?;
         roles.extend(read::roles(&get, operator)?);
     }
     let wanted = wanted(&permissions(&roles, operator, &[]));
