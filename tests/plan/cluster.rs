@@ -105,7 +105,7 @@ impl Cluster {
                 "metadata": { "name": name, "namespace": "navy" }, "spec": { "rank": "admiral" },
             })
         });
-        cluster.apply(objects.collect());
+        cluster.apply(&objects.collect::<Vec<_>>());
         let is_reconciled = |state: &State| {
             let captains = state
                 .iter()
@@ -125,7 +125,7 @@ impl Cluster {
         self.folder.path().join(format!("{release}.yaml"))
     }
 
-    pub fn apply(&self, objects: Vec<Value>) {
+    pub fn apply(&self, objects: &[Value]) {
         let file = self.folder.path().join("objects.json");
         let list = json!({ "apiVersion": "v1", "kind": "List", "items": objects });
         fs::write(&file, list.to_string()).unwrap();

@@ -103,9 +103,7 @@ async fn reconcile(captain: Arc<Captain>, cx: Context<Captain>) -> anyhow::Resul
     let is_next = release != "1";
     let namespace = captain.namespace().unwrap_or_default();
     let map = |name: &str, data: Value| -> anyhow::Result<ConfigMap> {
-        Ok(from_json(
-            json!({ "metadata": { "name": name }, "data": data }),
-        )?)
+        from_json(json!({ "metadata": { "name": name }, "data": data }))
     };
     match name.as_str() {
         "image" => {
@@ -189,15 +187,15 @@ fn pod(image: &str, labels: &Value) -> Value {
 }
 
 fn deployment(name: &str, image: &str, labels: &Value) -> anyhow::Result<Deployment> {
-    Ok(from_json(json!({
+    from_json(json!({
         "metadata": { "name": name },
         "spec": { "replicas": 2, "selector": { "matchLabels": labels }, "template": pod(image, labels) },
-    }))?)
+    }))
 }
 
 fn stateful_set(name: &str, storage: &str) -> anyhow::Result<StatefulSet> {
     let labels = json!({ "captain": name });
-    Ok(from_json(json!({
+    from_json(json!({
         "metadata": { "name": name },
         "spec": {
             "serviceName": name,
@@ -208,15 +206,13 @@ fn stateful_set(name: &str, storage: &str) -> anyhow::Result<StatefulSet> {
                 "spec": { "accessModes": ["ReadWriteOnce"], "resources": { "requests": { "storage": storage } } },
             }],
         },
-    }))?)
+    }))
 }
 
 fn job(name: &str, image: &str) -> anyhow::Result<Job> {
     let mut template = pod(image, &json!({}));
     template["spec"]["restartPolicy"] = json!("Never");
-    Ok(from_json(
-        json!({ "metadata": { "name": name }, "spec": { "template": template } }),
-    )?)
+    from_json(json!({ "metadata": { "name": name }, "spec": { "template": template } }))
 }
 
 /// What installs this release. The CRD of release 2 has lost a field.

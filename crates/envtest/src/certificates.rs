@@ -54,7 +54,7 @@ fn write_etcd(folder: &Path) -> anyhow::Result<()> {
 
 /// Creates `folder` again, with `tls.crt` and `tls.key` for a server on the loopback; returns the PEM of the CA that signed.
 pub fn loopback(folder: &Path) -> anyhow::Result<String> {
-    serving(folder, for_loopback("webhooks")?)
+    serving(folder, &for_loopback("webhooks")?)
 }
 
 /// As [`loopback`], for a server that is also called by these names.
@@ -62,15 +62,15 @@ pub fn named_too(folder: &Path, names: &[String]) -> anyhow::Result<String> {
     let mut params = for_loopback("webhooks")?;
     let names = CertificateParams::new(names)?.subject_alt_names;
     params.subject_alt_names.extend(names);
-    serving(folder, params)
+    serving(folder, &params)
 }
 
-fn serving(folder: &Path, params: CertificateParams) -> anyhow::Result<String> {
+fn serving(folder: &Path, params: &CertificateParams) -> anyhow::Result<String> {
     // A cluster that is kept has an older one.
     let _ = fs::remove_dir_all(folder);
     folder::make_private(folder)?;
     let ca = new_ca("kbr dev")?;
-    pair(folder, "tls", &params, &ca)?;
+    pair(folder, "tls", params, &ca)?;
     Ok(ca.pem())
 }
 

@@ -54,7 +54,7 @@ impl Etcd {
         let (mut puts, mut bytes) = (Vec::new(), 0);
         for (key, value) in entries {
             if puts.len() == MOST || bytes + value.len() > BYTES {
-                self.transact(std::mem::take(&mut puts))?;
+                self.transact(&std::mem::take(&mut puts))?;
                 bytes = 0;
             }
             bytes += value.len();
@@ -62,10 +62,10 @@ impl Etcd {
             let value = BASE64_STANDARD.encode(value);
             puts.push(json!({ "requestPut": { "key": key, "value": value } }));
         }
-        self.transact(puts)
+        self.transact(&puts)
     }
 
-    fn transact(&self, puts: Vec<Value>) -> anyhow::Result<()> {
+    fn transact(&self, puts: &[Value]) -> anyhow::Result<()> {
         if puts.is_empty() {
             return Ok(());
         }

@@ -34,9 +34,9 @@ impl Activity {
     /// etcd does not answer.
     pub fn follow(etcd: &Etcd) -> anyhow::Result<Self> {
         let changed: Arc<Mutex<Changed>> = Arc::default();
-        let (changes, shared) = (etcd.changes()?, changed.clone());
+        let (all, shared) = (etcd.changes()?, changed.clone());
         thread::spawn(move || {
-            for change in changes.filter(|it| !is_noise(&it.key)) {
+            for change in all.filter(|it| !is_noise(&it.key)) {
                 let mut changed = shared.lock().unwrap_or_else(PoisonError::into_inner);
                 let now = Some(Instant::now());
                 changed.last = now;

@@ -88,9 +88,9 @@ pub fn compare(before: &State, after: &State, installed: &BTreeSet<Id>) -> Chang
         if old == new {
             continue;
         }
-        let parse = |text: &Box<str>| serde_json::from_str::<Value>(text).unwrap_or_default();
-        let old = old.map(parse).filter(|it| !is_deleted(it));
-        let new = new.map(parse).filter(|it| !is_deleted(it));
+        let parse = |text: &str| serde_json::from_str::<Value>(text).unwrap_or_default();
+        let old = old.map(|it| parse(it)).filter(|it| !is_deleted(it));
+        let new = new.map(|it| parse(it)).filter(|it| !is_deleted(it));
         let fields = match (&old, &new) {
             (Some(old), Some(new)) => differing(old, new),
             _ => Vec::new(),
@@ -167,7 +167,7 @@ fn is_deleted(object: &Value) -> bool {
 }
 
 /// Names what goes with the deleted objects: all of whose owners are gone.
-fn name_dependents(objects: &mut Vec<Change>, before: &State, after: &State) {
+fn name_dependents(objects: &mut [Change], before: &State, after: &State) {
     let uid = |text: &str| -> Option<String> {
         let object: Value = serde_json::from_str(text).ok()?;
         object["metadata"]["uid"].as_str().map(str::to_owned)
@@ -233,6 +233,7 @@ const IGNORED: [&str; 6] = [
 ];
 
 /// The fields in which two objects differ.
+#[must_use]
 pub fn differing(old: &Value, new: &Value) -> Vec<Field> {
     let mut fields = Vec::new();
     differ(old, new, String::new(), &mut fields);

@@ -25,12 +25,14 @@ pub struct Served {
 
 impl Served {
     /// `/apis/crew.example.com/v1/namespaces/navy/captains`; all namespaces if it is empty.
+    #[must_use]
     pub fn path(&self, namespace: &str) -> String {
         path(&self.group, &self.version, &self.plural, namespace)
     }
 }
 
 /// The path of a collection.
+#[must_use]
 pub fn path(group: &str, version: &str, plural: &str, namespace: &str) -> String {
     let root = root(group, version);
     match namespace {
@@ -131,6 +133,7 @@ pub fn objects(get: Get<'_>, path: &str, selector: &str) -> anyhow::Result<Vec<V
 }
 
 /// As the value of a parameter of a URL.
+#[must_use]
 pub fn percent_encoded(text: &str) -> String {
     let encode = |byte: u8| match byte {
         b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' => {
@@ -147,6 +150,7 @@ pub fn list(value: &Value) -> impl Iterator<Item = &Value> {
 }
 
 /// A text; empty for anything else.
+#[must_use]
 pub fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }

@@ -1,11 +1,13 @@
 //! The part of a plan that runs beside the operator, in a sandbox of its own: serves the clone, runs both releases, and compares.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use kbr_envtest::assets::Assets;
 use kbr_envtest::client::Client;
+use kbr_envtest::control_plane::ControlPlane;
+use kbr_envtest::folder::Folder;
 use kbr_envtest::supervision::Supervision;
 use kbr_envtest::{Progress, progress, start};
 use kbr_host::signals::Stop;
@@ -17,7 +19,7 @@ use super::activity::Activity;
 use super::cloned::Cloned;
 use super::compare::compare;
 use super::discovery::{objects, text};
-use super::install::{self, install};
+use super::install::{self, Installed, install};
 use super::load::load;
 use super::mask::mask;
 use super::read::is_served_by;
@@ -54,81 +56,34 @@ pub struct Job {
 /// # Errors
 /// The servers do not start, refuse the clone, or a release cannot be started.
 pub fn run(job: &Job, stop: &Stop) -> anyhow::Result<Report> {
-    let assets = Assets {
-        folder: job.assets.clone(),
-    };
-    let folder = kbr_envtest::folder::Folder::create()?;
+    let folder = Folder::create()?;
     let audit = folder.path.join("audit.log");
-    let options = start::Options {
-        logs: None,
-        audit: Some(&audit),
-        limit: Duration::from_secs(120),
-        stop,
-        cluster: None,
-        clone: true,
-        progress: Progress::Silent,
-        supervision: Supervision::Kbr,
-    };
-    let plane = start::start(&assets, &options)?;
-    start::wait_until_ready(&plane, &options)?;
-    let mut report = Report {
-        not_seen: job.cloned.unread.clone(),
-        ..Report::default()
-    };
+    let plane = serve(job, &audit, stop)?;
     let count: usize = job.cloned.kinds.iter().map(|it| it.objects.len()).sum();
     progress("serving", &format!("{count} objects of the cluster"));
-    let lost = load(&plane, &job.cloned)?;
-    report.not_seen.extend(
-        lost.into_iter()
-            .map(|it| format!("not served as it is in the cluster: {it}")),
-    );
+    let mut not_seen = job.cloned.unread.clone();
+    let lost = load(&plane, &job.cloned)?.into_iter();
+    not_seen.extend(lost.map(|it| format!("not served as it is in the cluster: {it}")));
     let client = plane.client()?;
+    let cloned = state::read(&client, &mut not_seen)?;
     let (namespace, account) = job.operator.clone();
-    let operator = Identity {
-        namespace,
-        account,
-        watched: None,
-    };
-    let activity = Activity::follow(&plane.etcd()?)?;
-    let cloned = state::read(&client, &mut report.not_seen)?;
-    let mut done = Done {
-        installed: install::Installed::default(),
+    let mut session = Session {
+        job,
+        activity: Activity::follow(&plane.etcd()?)?,
+        operator: Identity {
+            namespace,
+            account,
+            watched: None,
+        },
+        audit,
+        installed: Installed::default(),
         events: events(&client)?,
+        client,
+        plane,
     };
-    let mut run = |release: &Release, before: &State| -> anyhow::Result<(Run, State)> {
-        let began = Instant::now();
-        let certificates = plane.folder().join("webhooks");
-        let webhooks = Webhooks::new(&release.install, release.webhook_port, &certificates)?;
-        plane.map_services(&webhooks.services)?;
-        let installed = install(&plane, &client, &release.install, &webhooks)?;
-        let kinds = state::kinds(&client, &mut Vec::new())?;
-        let invalid = install::invalid(&release.install, before);
-        let runner = Runner {
-            plane: &plane,
-            client: &client,
-            activity: &activity,
-            kinds: &kinds,
-            operator: &operator,
-            audit: &audit,
-            quiet: Duration::from_secs(job.quiet),
-            limit: Duration::from_secs(job.limit),
-            confined: job.confined,
-        };
-        let ended = runner.run(release, &webhooks)?;
-        let state = state::read(&client, &mut Vec::new())?;
-        let run = Run {
-            seconds: began.elapsed().as_secs(),
-            failed: ended.failed,
-            log: ended.log,
-            not_installed: installed.refused.clone(),
-            invalid,
-            refused: ended.requests.refused.into_iter().collect(),
-            denied: ended.requests.denied.into_iter().collect(),
-            events: done.published(&client)?,
-        };
-        done.installed.ids.extend(installed.ids);
-        done.installed.unknown.extend(installed.unknown);
-        Ok((run, state))
+    let mut report = Report {
+        objects: count,
+        ..Report::default()
     };
     let mut before = cloned;
     let mut drifted = None;
@@ -138,26 +93,25 @@ pub fn run(job: &Job, stop: &Stop) -> anyhow::Result<Report> {
         if baseline.install.is_empty() {
             baseline.install = installed_today(&job.cloned, &job.operator.0);
         }
-        let (run, after) = run(&baseline, &before)?;
+        let (run, after) = session.run(&baseline, &before)?;
         report.baseline = Some(run);
         drifted = Some(std::mem::replace(&mut before, after));
     }
     progress("running", "the new release");
-    let (next, after) = run(&job.next, &before)?;
+    let (next, after) = session.run(&job.next, &before)?;
     report.next = next;
-    report.objects = count;
     if let Some(cloned) = &drifted {
-        report.drift = compare(cloned, &before, &done.installed.ids);
+        report.drift = compare(cloned, &before, &session.installed.ids);
     }
-    report.changes = compare(&before, &after, &done.installed.ids);
-    let unknown = done.installed.unknown.iter();
-    report
-        .not_seen
+    report.changes = compare(&before, &after, &session.installed.ids);
+    let unknown = session.installed.unknown.iter();
+    not_seen
         .extend(unknown.map(|it| {
             format!("the installer's objects of the kind `{it}`, which has no CRD here")
         }));
-    report.not_seen.sort();
-    report.not_seen.dedup();
+    not_seen.sort();
+    not_seen.dedup();
+    report.not_seen = not_seen;
     if !job.cloned.secrets {
         return Ok(report);
     }
@@ -166,56 +120,79 @@ pub fn run(job: &Job, stop: &Stop) -> anyhow::Result<Report> {
     mask(&report, &states)
 }
 
-/// What calls the webhooks of the operator in the cluster: a clone does not install it.
-fn installed_today(cloned: &Cloned, namespace: &str) -> Vec<Value> {
-    let objects = cloned.kinds.iter().flat_map(|it| &it.objects);
-    let own = objects.filter(|it| {
-        let conversion = &it["spec"]["conversion"]["webhook"]["clientConfig"]["service"];
-        conversion["namespace"] == namespace || is_served_by(it, namespace)
-    });
-    let applied = |object: &Value| {
-        let mut object = object.clone();
-        if let Some(meta) = object["metadata"].as_object_mut() {
-            meta.retain(|key, _| ["name", "labels", "annotations"].contains(&key.as_str()));
-        }
-        if let Some(fields) = object.as_object_mut() {
-            fields.remove("status");
-        }
-        object
+/// Starts an API server that takes the objects of a clone.
+fn serve(job: &Job, audit: &Path, stop: &Stop) -> anyhow::Result<ControlPlane> {
+    let assets = Assets {
+        folder: job.assets.clone(),
     };
-    own.map(applied).collect()
+    let options = start::Options {
+        logs: None,
+        audit: Some(audit),
+        limit: Duration::from_secs(120),
+        stop,
+        cluster: None,
+        clone: true,
+        progress: Progress::Silent,
+        supervision: Supervision::Kbr,
+    };
+    let plane = start::start(&assets, &options)?;
+    start::wait_until_ready(&plane, &options)?;
+    Ok(plane)
 }
 
-/// What both runs have left behind.
-struct Done {
-    installed: install::Installed,
-    /// So far.
+/// The API server, and what the releases have left behind so far.
+struct Session<'a> {
+    job: &'a Job,
+    plane: ControlPlane,
+    client: Client,
+    activity: Activity,
+    operator: Identity,
+    audit: PathBuf,
+    installed: Installed,
     events: Events,
 }
 
-/// By uid: how often each has occurred, and the event.
-type Events = BTreeMap<String, (u64, Value)>;
+impl Session<'_> {
+    /// Installs a release, and runs it until it is idle.
+    fn run(&mut self, release: &Release, before: &State) -> anyhow::Result<(Run, State)> {
+        let began = Instant::now();
+        let certificates = self.plane.folder().join("webhooks");
+        let webhooks = Webhooks::new(&release.install, release.webhook_port, &certificates)?;
+        self.plane.map_services(&webhooks.services)?;
+        let installed = install(&self.plane, &self.client, &release.install, &webhooks)?;
+        let kinds = state::kinds(&self.client, &mut Vec::new())?;
+        let invalid = install::invalid(&release.install, before);
+        let runner = Runner {
+            plane: &self.plane,
+            client: &self.client,
+            activity: &self.activity,
+            kinds: &kinds,
+            operator: &self.operator,
+            audit: &self.audit,
+            quiet: Duration::from_secs(self.job.quiet),
+            limit: Duration::from_secs(self.job.limit),
+            confined: self.job.confined,
+        };
+        let ended = runner.run(release, &webhooks)?;
+        let state = state::read(&self.client, &mut Vec::new())?;
+        let run = Run {
+            seconds: began.elapsed().as_secs(),
+            failed: ended.failed,
+            log: ended.log,
+            not_installed: installed.refused,
+            invalid,
+            refused: ended.requests.refused.into_iter().collect(),
+            denied: ended.requests.denied.into_iter().collect(),
+            events: self.published()?,
+        };
+        self.installed.ids.extend(installed.ids);
+        self.installed.unknown.extend(installed.unknown);
+        Ok((run, state))
+    }
 
-fn events(client: &Client) -> anyhow::Result<Events> {
-    let get = |path: &str| Ok(serde_json::from_reader(client.get(path)?)?);
-    let mut found = objects(&get, "/apis/events.k8s.io/v1/events", "")?;
-    // The API server's own, about addresses of another network.
-    found.retain(|it| !text(&it["reportingController"]).contains("allocator"));
-    let event = |it: Value| {
-        let series = it["series"]["count"].as_u64();
-        let count = series
-            .or(it["deprecatedCount"].as_u64())
-            .unwrap_or(1)
-            .max(1);
-        (text(&it["metadata"]["uid"]).to_owned(), (count, it))
-    };
-    Ok(found.into_iter().map(event).collect())
-}
-
-impl Done {
     /// The events since the last call, equal ones once.
-    fn published(&mut self, client: &Client) -> anyhow::Result<Vec<Published>> {
-        let now = events(client)?;
+    fn published(&mut self) -> anyhow::Result<Vec<Published>> {
+        let now = events(&self.client)?;
         let mut all: BTreeMap<(String, String), Published> = BTreeMap::new();
         for (uid, (count, event)) in &now {
             let before = self.events.get(uid).map_or(0, |(count, _)| *count);
@@ -242,4 +219,43 @@ impl Done {
         all.sort_by_key(|it| std::cmp::Reverse(it.count));
         Ok(all)
     }
+}
+
+/// What calls the webhooks of the operator in the cluster: a clone does not install it.
+fn installed_today(cloned: &Cloned, namespace: &str) -> Vec<Value> {
+    let objects = cloned.kinds.iter().flat_map(|it| &it.objects);
+    let own = objects.filter(|it| {
+        let conversion = &it["spec"]["conversion"]["webhook"]["clientConfig"]["service"];
+        conversion["namespace"] == namespace || is_served_by(it, namespace)
+    });
+    let applied = |object: &Value| {
+        let mut object = object.clone();
+        if let Some(meta) = object["metadata"].as_object_mut() {
+            meta.retain(|key, _| ["name", "labels", "annotations"].contains(&key.as_str()));
+        }
+        if let Some(fields) = object.as_object_mut() {
+            fields.remove("status");
+        }
+        object
+    };
+    own.map(applied).collect()
+}
+
+/// By uid: how often each has occurred, and the event.
+type Events = BTreeMap<String, (u64, Value)>;
+
+fn events(client: &Client) -> anyhow::Result<Events> {
+    let get = |path: &str| Ok(serde_json::from_reader(client.get(path)?)?);
+    let mut found = objects(&get, "/apis/events.k8s.io/v1/events", "")?;
+    // The API server's own, about addresses of another network.
+    found.retain(|it| !text(&it["reportingController"]).contains("allocator"));
+    let event = |it: Value| {
+        let series = it["series"]["count"].as_u64();
+        let count = series
+            .or(it["deprecatedCount"].as_u64())
+            .unwrap_or(1)
+            .max(1);
+        (text(&it["metadata"]["uid"]).to_owned(), (count, it))
+    };
+    Ok(found.into_iter().map(event).collect())
 }

@@ -1,5 +1,7 @@
 //! Hides the values of Secrets in a report, which shows fields, messages and the end of a log.
 
+use std::fmt::Write as _;
+
 use aho_corasick::{AhoCorasick, MatchKind};
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
@@ -47,7 +49,7 @@ fn hide(value: &mut Value, all: &AhoCorasick) {
         Value::String(text) => {
             let mut hidden = String::new();
             all.replace_all_with(text, &mut hidden, |found, _, to| {
-                to.push_str(&format!("({} bytes)", found.len()));
+                write!(to, "({} bytes)", found.len()).ok();
                 true
             });
             *text = hidden;

@@ -21,6 +21,7 @@ const NEVER: [(&str, &str); 7] = [
 ];
 
 /// Whether objects of the kind are no part of a clone or of a plan.
+#[must_use]
 pub fn is_left_out(group: &str, plural: &str) -> bool {
     NEVER.contains(&(group, plural))
 }
@@ -279,6 +280,7 @@ pub fn roles(get: Get<'_>, operator: &Identity) -> anyhow::Result<Vec<Value>> {
 }
 
 /// Whether a webhook of the configuration is a Service in the namespace.
+#[must_use]
 pub fn is_served_by(configuration: &Value, namespace: &str) -> bool {
     list(&configuration["webhooks"])
         .any(|it| it["clientConfig"]["service"]["namespace"] == namespace)

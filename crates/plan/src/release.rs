@@ -55,6 +55,7 @@ const FORBIDDEN: [&str; 9] = [
 
 impl Release {
     /// As the Deployment of the operator runs it, among the objects of its installer. Its arguments are used if the command has none.
+    #[must_use]
     pub fn new(install: Vec<Value>, deployment: Option<&Value>, mut command: Vec<String>) -> Self {
         let mut release = Self {
             install,

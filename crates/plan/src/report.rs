@@ -83,11 +83,13 @@ pub struct Published {
 
 impl Report {
     /// Whether nothing would change, and nothing went wrong.
+    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.changes.objects.is_empty() && self.changes.status.is_empty() && !self.is_bad()
     }
 
     /// Whether the release cannot be judged or does not work: it is refused something, or never idle.
+    #[must_use]
     pub fn is_bad(&self) -> bool {
         let bad = |run: &Run| {
             run.failed.is_some() || !run.not_installed.is_empty() || !run.invalid.is_empty()

@@ -26,6 +26,7 @@ const FIELDS: usize = 6;
 const BYTES: usize = 60;
 
 /// The report for a terminal. `details` shows drift, events, and all fields and values whole.
+#[must_use]
 pub fn text(report: &Report, title: &Title, details: bool) -> String {
     let mut text = headline(report, title);
     let rows = rows(&report.changes, &report.next.refused, details);

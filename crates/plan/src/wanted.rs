@@ -18,6 +18,7 @@ pub struct Wanted {
 }
 
 /// What the permissions allow to get, list or watch.
+#[must_use]
 pub fn wanted(permissions: &[Permission]) -> BTreeSet<Wanted> {
     let mut all = BTreeSet::new();
     for permission in permissions {
@@ -37,6 +38,7 @@ pub fn wanted(permissions: &[Permission]) -> BTreeSet<Wanted> {
 }
 
 /// `pods`, `captains.crew.example.com`, as `--kinds` takes it.
+#[must_use]
 pub fn named(resource: &str) -> Wanted {
     let (plural, group) = resource.split_once('.').unwrap_or((resource, ""));
     Wanted {
@@ -49,6 +51,7 @@ pub fn named(resource: &str) -> Wanted {
 
 impl Wanted {
     /// Whether it is of this kind.
+    #[must_use]
     pub fn is_of(&self, group: &str, plural: &str) -> bool {
         let is = |wanted: &str, found: &str| wanted == "*" || wanted == found;
         is(&self.group, group) && is(&self.plural, plural)

@@ -96,7 +96,9 @@ mod tests {
         let expected = [("crew/a".to_owned(), 9443), ("crew/b".to_owned(), 9443)];
         assert_eq!(webhooks.services, Services::from(expected));
         let before = objects.clone();
-        objects.iter_mut().for_each(|it| webhooks.trust(it));
+        for object in &mut objects {
+            webhooks.trust(object);
+        }
         assert_eq!(
             objects[0]["webhooks"][0]["clientConfig"]["caBundle"],
             webhooks.ca

@@ -19,13 +19,12 @@ const COMMAND: &str = "plan-inside";
 /// # Errors
 /// There is no sandbox, or the job fails, which has said why.
 pub fn start(job: &Job, sandbox: Option<&Sandbox>) -> anyhow::Result<Report> {
-    let mut command = match sandbox {
-        Some(sandbox) => confine::command(sandbox, &[COMMAND])?,
-        None => {
-            let mut kbr = Command::new(std::env::current_exe()?);
-            kbr.arg(COMMAND);
-            kbr
-        }
+    let mut command = if let Some(sandbox) = sandbox {
+        confine::command(sandbox, &[COMMAND])?
+    } else {
+        let mut kbr = Command::new(std::env::current_exe()?);
+        kbr.arg(COMMAND);
+        kbr
     };
     let mut process = command
         .stdin(Stdio::piped())

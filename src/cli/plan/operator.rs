@@ -42,9 +42,10 @@ pub struct Prepared {
 /// There is neither a project nor a command; the project does not build; nothing says which `ServiceAccount` the operator has.
 pub fn prepare(args: &Args) -> anyhow::Result<Prepared> {
     let folder = std::env::current_dir().context("cannot find the current folder")?;
-    let root = match args.command.is_empty() {
-        true => Some(workdir::find_root(&folder).map_err(|_| no_operator())?),
-        false => None,
+    let root = if args.command.is_empty() {
+        Some(workdir::find_root(&folder).map_err(|_| no_operator())?)
+    } else {
+        None
     };
     let install = installed_by(args.install.as_deref(), root.as_deref())?;
     let operator = identity(&args.reading, &install)?;
