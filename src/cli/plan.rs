@@ -13,6 +13,7 @@ use kbr_envtest::progress;
 use kbr_host::output;
 use kbr_plan::confine::Sandbox;
 use kbr_plan::inside::Job;
+use kbr_plan::release::Release;
 use kbr_plan::report::Report;
 use kbr_plan::text::{self, Title};
 
@@ -98,7 +99,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let kinds = cloned.kinds.len();
     progress("cloned", &format!("{count} objects of {kinds} kinds"));
     let title = Title {
-        operator: prepared.operator.account.clone(),
+        operator: prepared.name,
         cluster: match (&args.clone, &args.reading.context) {
             (Some(file), _) => file.display().to_string(),
             (None, Some(context)) => context.clone(),
@@ -108,7 +109,12 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     };
     let mut sandbox = Sandbox {
         visible: prepared.visible,
-        mounted: Vec::new(),
+        written: prepared
+            .next
+            .written()
+            .into_iter()
+            .chain(prepared.baseline.iter().flat_map(Release::written))
+            .collect(),
         folder: prepared.folder,
     };
     sandbox.visible.push(assets.folder.clone());

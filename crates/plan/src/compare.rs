@@ -375,3 +375,143 @@ fn owner(object: &Value) -> Option<String> {
         .or(list(owners).next())?;
     Some(format!("{} {}", text(&owner["kind"]), text(&owner["name"])))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn state(objects: &[Value]) -> State {
+        let entry = |object: &Value| {
+            let id = Id {
+                group: String::new(),
+                kind: text(&object["kind"]).to_owned(),
+                namespace: "navy".to_owned(),
+                name: text(&object["metadata"]["name"]).to_owned(),
+            };
+            (id, object.to_string().into())
+        };
+        objects.iter().map(entry).collect()
+    }
+
+    fn object(kind: &str, name: &str, uid: &str, rest: &Value) -> Value {
+        let mut object = json!({ "kind": kind, "metadata": { "name": name, "uid": uid } });
+        for (field, value) in rest.as_object().unwrap() {
+            object[field] = value.clone();
+        }
+        object
+    }
+
+    fn compared(before: &[Value], after: &[Value]) -> Changes {
+        compare(&state(before), &state(after), &BTreeSet::new())
+    }
+
+    fn actions(changes: &Changes) -> Vec<(Action, &str)> {
+        let objects = changes.objects.iter();
+        objects.map(|it| (it.action, it.name.as_str())).collect()
+    }
+
+    #[test]
+    fn what_is_deleted_takes_along_what_it_owns() {
+        let none = json!({});
+        let mut pod = object("Pod", "b", "2", &none);
+        pod["metadata"]["ownerReferences"] = json!([{ "uid": "1", "kind": "Job", "name": "a" }]);
+        let mut of_pod = object("Secret", "c", "3", &none);
+        of_pod["metadata"]["ownerReferences"] = json!([{ "uid": "2" }]);
+        let mut shared = object("Secret", "d", "4", &none);
+        shared["metadata"]["ownerReferences"] = json!([{ "uid": "2" }, { "uid": "other" }]);
+        let others = [pod, of_pod, shared];
+        let before = [&[object("Job", "a", "1", &none)], &others[..]].concat();
+        let changes = compared(&before, &others);
+        assert_eq!(actions(&changes), [(Action::Deleted, "a")]);
+        assert_eq!(
+            changes.objects[0].dependents,
+            ["Pod navy/b", "Secret navy/c"]
+        );
+    }
+
+    #[test]
+    fn an_object_with_another_uid_is_recreated() {
+        let job = |uid: &str| [object("Job", "a", uid, &json!({ "spec": {} }))];
+        assert_eq!(
+            actions(&compared(&job("1"), &job("2"))),
+            [(Action::Recreated, "a")]
+        );
+        assert_eq!(actions(&compared(&job("1"), &job("1"))), []);
+        assert_eq!(actions(&compared(&[], &job("1"))), [(Action::Created, "a")]);
+    }
+
+    #[test]
+    fn an_object_that_only_waits_for_the_garbage_collector_is_deleted() {
+        let before = [object("Job", "a", "1", &json!({}))];
+        let mut after = before.clone();
+        after[0]["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+        after[0]["metadata"]["finalizers"] = json!(["foregroundDeletion"]);
+        assert_eq!(
+            actions(&compared(&before, &after)),
+            [(Action::Deleted, "a")]
+        );
+        after[0]["metadata"]["finalizers"] = json!(["crew.example.com/x"]);
+        assert_eq!(
+            actions(&compared(&before, &after)),
+            [(Action::Changed, "a")]
+        );
+    }
+
+    #[test]
+    fn pods_restart_only_if_their_template_differs() {
+        let deployment = |image: &str, replicas: u64| {
+            let template =
+                json!({ "spec": { "containers": [{ "name": "helm", "image": image }] } });
+            [object(
+                "Deployment",
+                "a",
+                "1",
+                &json!({ "spec": { "replicas": replicas, "template": template } }),
+            )]
+        };
+        let restarts = |after: &[Value]| compared(&deployment("1", 3), after).objects[0].restarts;
+        assert_eq!(restarts(&deployment("2", 3)), Some(3));
+        assert_eq!(restarts(&deployment("1", 2)), None);
+        // None runs.
+        assert_eq!(restarts(&deployment("2", 0)), None);
+    }
+
+    #[test]
+    fn elements_of_lists_are_named_and_the_status_is_counted_apart() {
+        let old = json!({ "status": { "conditions": [{ "type": "Ready", "status": "False" }] }, "spec": { "ports": [{ "name": "a", "port": 1 }] } });
+        let new = json!({ "status": { "conditions": [{ "type": "Ready", "status": "True" }] }, "spec": { "ports": [{ "name": "b", "port": 2 }, { "name": "a", "port": 3 }] } });
+        let changes = compared(
+            &[object("Service", "a", "1", &old)],
+            &[object("Service", "a", "1", &new)],
+        );
+        let paths: Vec<&str> = changes.objects[0]
+            .fields
+            .iter()
+            .map(|it| it.path.as_str())
+            .collect();
+        assert_eq!(paths, ["spec.ports[a].port", "spec.ports[b]"]);
+        let status = &changes.status[0];
+        assert_eq!(
+            (status.objects, status.fields.contains("conditions[Ready]")),
+            (1, true)
+        );
+    }
+
+    #[test]
+    fn values_of_secrets_are_no_part_of_a_change() {
+        let secret = |value: &str| {
+            [object(
+                "Secret",
+                "a",
+                "1",
+                &json!({ "data": { "key": value } }),
+            )]
+        };
+        let changes = compared(&secret("b3Blbg=="), &secret("c2hvcnQ="));
+        assert_eq!(
+            changes.objects[0].fields[0].before,
+            Some(json!("(8 bytes)"))
+        );
+    }
+}

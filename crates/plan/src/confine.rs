@@ -5,6 +5,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::{fs, io};
 
 use anyhow::Context as _;
 use kbr_host::diagnostic::Diagnostic;
@@ -25,8 +26,8 @@ const KBR: &str = "/run/kbr/kbr";
 pub struct Sandbox {
     /// Folders and files that are there although they are in an emptied folder. Read-only.
     pub visible: Vec<PathBuf>,
-    /// Folders that the operator finds as writable ones, because its Deployment mounts a volume there.
-    pub mounted: Vec<PathBuf>,
+    /// Folders that get files, because a Deployment mounts a volume there.
+    pub written: Vec<PathBuf>,
     /// The current folder, which the operator sees unless it is a home folder. Read-only.
     pub folder: PathBuf,
 }
@@ -37,14 +38,15 @@ pub struct Sandbox {
 /// There is no bubblewrap, or it may not create a sandbox here.
 pub fn command(sandbox: &Sandbox, arguments: &[&str]) -> anyhow::Result<Command> {
     check()?;
-    let mut bwrap = base();
+    // Empty folders exist in the sandbox alone.
+    let is_hidden = |path: &PathBuf| empty().any(|it| path.starts_with(it));
+    let written = sandbox.written.iter().filter(|it| !is_hidden(it));
+    let written: Vec<PathBuf> = written.cloned().collect();
+    let mut bwrap = base(&written).context("cannot read the root folder")?;
     let kbr = std::env::current_exe().context("cannot find kbr's own program")?;
     bwrap.arg("--ro-bind").arg(kbr).arg(KBR);
     for path in &sandbox.visible {
         bwrap.arg("--ro-bind").arg(path).arg(path);
-    }
-    for path in &sandbox.mounted {
-        bwrap.arg("--tmpfs").arg(path);
     }
     // A home folder, or one around it, stays empty.
     let is_shown = !empty().any(|it| it.starts_with(&sandbox.folder));
@@ -76,7 +78,7 @@ fn empty() -> impl Iterator<Item = PathBuf> {
 }
 
 /// The sandbox without anything in it.
-fn base() -> Command {
+fn base(written: &[PathBuf]) -> io::Result<Command> {
     let mut bwrap = Command::new(BWRAP);
     bwrap.args([
         "--unshare-all",
@@ -84,7 +86,7 @@ fn base() -> Command {
         "--new-session",
         "--clearenv",
     ]);
-    bwrap.args(["--ro-bind", "/", "/"]);
+    show(Path::new("/"), written, &mut bwrap)?;
     for folder in empty() {
         // A link leads to one of the others.
         if folder.is_dir() && !folder.is_symlink() {
@@ -92,14 +94,31 @@ fn base() -> Command {
         }
     }
     bwrap.args(["--proc", "/proc", "--dev", "/dev"]);
-    bwrap
+    Ok(bwrap)
+}
+
+/// Shows a folder read-only. One that gets files, or in which one of those is, exists in the sandbox alone, and what else is in it is shown
+/// there.
+fn show(path: &Path, written: &[PathBuf], bwrap: &mut Command) -> io::Result<()> {
+    let is_own = |child: &Path| written.iter().any(|it| it.starts_with(child));
+    for entry in fs::read_dir(path)? {
+        let child = entry?.path();
+        let kind = child.symlink_metadata()?.file_type();
+        if kind.is_symlink() {
+            bwrap.arg("--symlink").arg(child.read_link()?).arg(&child);
+        } else if kind.is_dir() && is_own(&child) {
+            bwrap.arg("--dir").arg(&child);
+            show(&child, written, bwrap)?;
+        } else if !["/dev", "/proc"].map(Path::new).contains(&&*child) {
+            bwrap.arg("--ro-bind-try").arg(&child).arg(&child);
+        }
+    }
+    Ok(())
 }
 
 fn check() -> anyhow::Result<()> {
-    let tried = base()
-        .args(["--", "/bin/true"])
-        .stdin(Stdio::null())
-        .output();
+    let tried =
+        base(&[]).and_then(|mut it| it.args(["--", "/bin/true"]).stdin(Stdio::null()).output());
     let unconfined =
         "or pass --unconfined, with which the operator can reach your network and your files";
     let tried = tried.map_err(|error| {
@@ -125,4 +144,30 @@ fn check() -> anyhow::Result<()> {
             .details(text.trim())
             .into(),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_folders_that_get_files_are_rebuilt_in_the_sandbox() {
+        let mut bwrap = Command::new(BWRAP);
+        show(
+            Path::new("/"),
+            &[PathBuf::from("/etc/webhook/certs")],
+            &mut bwrap,
+        )
+        .unwrap();
+        let arguments: Vec<String> = bwrap
+            .get_args()
+            .map(|it| it.display().to_string())
+            .collect();
+        let has = |expected: [&str; 3]| arguments.windows(3).any(|it| it == expected);
+        assert!(has(["--ro-bind-try", "/usr", "/usr"]));
+        assert!(has(["--ro-bind-try", "/etc/passwd", "/etc/passwd"]));
+        assert!(arguments.windows(2).any(|it| it == ["--dir", "/etc"]));
+        assert!(!has(["--ro-bind-try", "/etc", "/etc"]));
+        assert!(!has(["--ro-bind-try", "/proc", "/proc"]));
+    }
 }

@@ -81,7 +81,8 @@ impl Installed {
         };
         let meta = &object["metadata"];
         let namespace = if kind.namespaced {
-            text(&meta["namespace"])
+            // As kubectl has it.
+            meta["namespace"].as_str().unwrap_or("default")
         } else {
             ""
         };

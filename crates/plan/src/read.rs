@@ -200,6 +200,15 @@ impl Reader<'_> {
         for plural in WEBHOOKS {
             let wanted = named(&format!("{plural}.admissionregistration.k8s.io"));
             self.add_found(served, &wanted, |it| is_served_by(it, &operator.namespace));
+            let others = self.list(served, &wanted);
+            let others = others
+                .iter()
+                .filter(|it| !is_served_by(it, &operator.namespace));
+            if let count @ 1.. = others.count() {
+                self.unread.push(format!(
+                    "{count} {plural} of others: nobody serves them here"
+                ));
+            }
         }
     }
 

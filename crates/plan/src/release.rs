@@ -1,6 +1,7 @@
 //! A release of an operator: what its installer applies, and how its Deployment runs it.
 
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -40,6 +41,9 @@ pub struct Mount {
 /// The port of controller-runtime's webhooks.
 const WEBHOOK_PORT: u16 = 9443;
 
+/// Where controller-runtime looks for the certificate of webhooks, unless a flag says another folder.
+const CERTIFICATES: &str = "/tmp/k8s-webhook-server/serving-certs";
+
 /// Variables that decide what else runs or where it connects: a Deployment of a cluster sets none of them.
 const FORBIDDEN: [&str; 9] = [
     "PATH",
@@ -60,6 +64,13 @@ impl Release {
         let mut release = Self {
             install,
             webhook_port: WEBHOOK_PORT,
+            // The certificate of controller-runtime, wherever else the Deployment has it.
+            mounts: vec![Mount {
+                path: CERTIFICATES.to_owned(),
+                sub_path: String::new(),
+                kind: "Secret".to_owned(),
+                name: String::new(),
+            }],
             ..Self::default()
         };
         if let Some(deployment) = deployment {
@@ -69,7 +80,7 @@ impl Release {
                 command.extend(list(&container["args"]).map(|it| text(it).to_owned()));
             }
             release.environment = environment(deployment, container, &release.install);
-            release.mounts = mounts(pod, container);
+            release.mounts.extend(mounts(pod, container));
             let mut ports =
                 list(&container["ports"]).filter(|it| text(&it["name"]).contains("webhook"));
             let port = ports.find_map(|it| u16::try_from(it["containerPort"].as_u64()?).ok());
@@ -80,6 +91,19 @@ impl Release {
         }
         release.command = command;
         release
+    }
+}
+
+impl Release {
+    /// The folders that get files of its volumes.
+    #[must_use]
+    pub fn written(&self) -> Vec<PathBuf> {
+        let folder = |it: &Mount| {
+            let path = Path::new(&it.path);
+            let parent = path.parent().filter(|_| !it.sub_path.is_empty());
+            parent.unwrap_or(path).to_owned()
+        };
+        self.mounts.iter().map(folder).collect()
     }
 }
 
@@ -170,4 +194,71 @@ fn mounts(pod: &Value, container: &Value) -> Vec<Mount> {
         }
     }
     all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn deployment() -> Value {
+        json!({
+            "metadata": { "namespace": "crew-system", "name": "crew" },
+            "spec": { "template": { "spec": {
+                "serviceAccountName": "crew",
+                "containers": [
+                    { "name": "kube-rbac-proxy", "args": ["--upstream"] },
+                    {
+                        "name": "operator",
+                        "args": ["--leader-elect", "--namespace=$(POD_NAMESPACE)"],
+                        "ports": [{ "name": "webhook-server", "containerPort": 9876 }],
+                        "env": [
+                            { "name": "POD_NAMESPACE", "valueFrom": { "fieldRef": { "fieldPath": "metadata.namespace" } } },
+                            { "name": "FLEET", "valueFrom": { "configMapKeyRef": { "name": "settings", "key": "fleet" } } },
+                            { "name": "LD_PRELOAD", "value": "/tmp/x.so" },
+                            { "name": "https_proxy", "value": "http://example.com" },
+                        ],
+                        "volumeMounts": [
+                            { "name": "certificate", "mountPath": "/etc/webhook" },
+                            { "name": "settings", "mountPath": "/settings.yaml", "subPath": "settings.yaml" },
+                            { "name": "scratch", "mountPath": "/scratch" },
+                        ],
+                    },
+                ],
+                "volumes": [
+                    { "name": "certificate", "secret": { "secretName": "webhook" } },
+                    { "name": "settings", "configMap": { "name": "settings" } },
+                    { "name": "scratch", "emptyDir": {} },
+                ],
+            } } },
+        })
+    }
+
+    #[test]
+    fn a_release_runs_as_its_deployment_says() {
+        let settings = json!({ "kind": "ConfigMap", "metadata": { "name": "settings" }, "data": { "fleet": "north" } });
+        let release = Release::new(
+            vec![settings],
+            Some(&deployment()),
+            vec!["/manager".to_owned()],
+        );
+        assert_eq!(
+            release.command,
+            ["/manager", "--leader-elect", "--namespace=crew-system"]
+        );
+        // Variables that say what runs, or where it connects, are no part of it.
+        let expected = [("FLEET", "north"), ("POD_NAMESPACE", "crew-system")];
+        let expected = expected.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        assert_eq!(release.environment, BTreeMap::from(expected));
+        assert_eq!(release.webhook_port, 9876);
+        let written = [CERTIFICATES, "/etc/webhook", "/"].map(PathBuf::from);
+        assert_eq!(release.written(), written);
+    }
+
+    #[test]
+    fn arguments_of_the_command_replace_those_of_the_deployment() {
+        let command = vec!["/manager".to_owned(), "--leader-elect=false".to_owned()];
+        let release = Release::new(Vec::new(), Some(&deployment()), command.clone());
+        assert_eq!(release.command, command);
+    }
 }

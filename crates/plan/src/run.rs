@@ -243,10 +243,11 @@ impl Runner<'_> {
             "/api/v1/namespaces/{}/{plural}/{}",
             self.operator.namespace, mount.name
         );
-        let object = self
-            .client
-            .find(&path, "application/json")?
-            .unwrap_or_default();
+        let object = match mount.name.as_str() {
+            "" => None,
+            _ => self.client.find(&path, "application/json")?,
+        };
+        let object = object.unwrap_or_default();
         let mut files: Vec<(String, Vec<u8>)> = Vec::new();
         for (name, value) in object["data"].as_object().into_iter().flatten() {
             let value = text(value);

@@ -6,7 +6,7 @@ use anyhow::Context as _;
 use kbr_envtest::progress;
 use kbr_host::diagnostic::{Diagnostic, Outcome, Problem, nothing_written};
 use kbr_host::output;
-use kbr_plan::file;
+use kbr_plan::{anonymize, file};
 use kbr_scaffold::workdir;
 
 use super::operator;
@@ -23,6 +23,9 @@ pub struct Args {
     /// What installs the operator, as YAML [default: what `config/default` of the project renders]
     #[arg(long, value_name = "FILE")]
     install: Option<PathBuf>,
+    /// Also replace the names of objects, namespaces, hosts and addresses
+    #[arg(long)]
+    anonymize: bool,
     /// The file to write, for you alone; without it, standard output, unless that is a terminal
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -44,7 +47,10 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let install = operator::installed_by(args.install.as_deref(), root.as_deref())?;
     let identity = operator::identity(&args.reading, &install)?;
     let wanted = operator::wanted_of(&args.reading, &install, &identity)?;
-    let cloned = reading::read(&args.reading, &identity, &wanted).map_err(nothing_written)?;
+    let mut cloned = reading::read(&args.reading, &identity, &wanted).map_err(nothing_written)?;
+    if args.anonymize {
+        anonymize::anonymize(&mut cloned, &identity.namespace).map_err(nothing_written)?;
+    }
     match &args.output {
         Some(file) => file::save(file, &cloned)?,
         None => output::bytes_of_data(&file::write(&cloned)?)?,

@@ -23,6 +23,8 @@ use super::reading::{self, Reading};
 
 /// What a plan needs to know of an operator.
 pub struct Prepared {
+    /// The project, or the Deployment.
+    pub name: String,
     pub operator: Identity,
     /// What is read of the cluster.
     pub wanted: BTreeSet<Wanted>,
@@ -74,7 +76,16 @@ pub fn prepare(args: &Args) -> anyhow::Result<Prepared> {
         None => args.command.clone(),
     };
     let command = resolved(command, &mut visible)?;
+    let project = root.as_deref().and_then(|it| workdir::load(it).ok());
+    let deployed = deployment
+        .as_ref()
+        .and_then(|it| it["metadata"]["name"].as_str());
+    let name = match project {
+        Some(project) => project.head.name,
+        None => deployed.unwrap_or(&operator.account).to_owned(),
+    };
     Ok(Prepared {
+        name,
         next: Release::new(install, deployment.as_ref(), command),
         operator,
         wanted,
@@ -219,6 +230,13 @@ fn words(command: &str, folder: &Path, visible: &mut Vec<PathBuf>) -> Vec<String
 
 /// The objects in a file of YAML or JSON.
 fn objects(file: &Path) -> anyhow::Result<Vec<Value>> {
-    let all = crds::documents(file)?;
-    Ok(all.into_iter().filter(Value::is_object).collect())
+    let mut all = Vec::new();
+    for mut object in crds::documents(file)? {
+        match object["items"].take() {
+            Value::Array(items) if object["kind"] == "List" => all.extend(items),
+            _ if object.is_object() => all.push(object),
+            _ => {}
+        }
+    }
+    Ok(all)
 }
