@@ -232,8 +232,9 @@ fn words(command: &str, folder: &Path, visible: &mut Vec<PathBuf>) -> Vec<String
 fn objects(file: &Path) -> anyhow::Result<Vec<Value>> {
     let mut all = Vec::new();
     for mut object in crds::documents(file)? {
-        match object["items"].take() {
-            Value::Array(items) if object["kind"] == "List" => all.extend(items),
+        let items = object.get_mut("items").map(Value::take);
+        match items {
+            Some(Value::Array(items)) if object["kind"] == "List" => all.extend(items),
             _ if object.is_object() => all.push(object),
             _ => {}
         }

@@ -61,7 +61,17 @@ pub async fn compare_traits(real: &Client) {
         let fake = FakeApi::new().client();
         let path = path(&root, &resource);
         let kind = resource["kind"].as_str().unwrap();
-        let object = json!({"apiVersion": version, "kind": kind, "metadata": {"name": "a"}});
+        let mut object = json!({"apiVersion": version, "kind": kind, "metadata": {"name": "a"}});
+        if ["DaemonSet", "Deployment", "ReplicaSet", "StatefulSet"].contains(&kind) {
+            // New ones must select their own Pods.
+            object["spec"] = json!({
+                "selector": {"matchLabels": {"app": "a"}},
+                "template": {
+                    "metadata": {"labels": {"app": "a"}},
+                    "spec": {"containers": [{"name": "a", "image": "a"}]},
+                },
+            });
+        }
         let applied = format!("{path}?fieldManager=a");
         let (code, answer) = write(&fake, &Method::PATCH, &applied, APPLY, &object).await;
         assert_eq!(code, 201, "{path}: {answer}");
