@@ -95,8 +95,20 @@ fn an_operator_in_a_plan_reaches_no_network_no_socket_and_nothing_of_the_user() 
     ];
     assert_eq!(reached(&["--unconfined"]), without);
     if confinement().is_empty() {
-        assert_eq!(reached(&[]), Vec::<String>::new());
+        return assert_eq!(reached(&[]), Vec::<String>::new());
     }
+    // Where there can be no sandbox, nothing runs without the flag.
+    let cluster = Cluster::shared();
+    let mut kbr = Command::new(KBR);
+    kbr.args(["plan", "--install"])
+        .arg(cluster.install("1"))
+        .arg("--")
+        .arg(operator());
+    kbr.env("KUBECONFIG", cluster.folder.path().join("kubeconfig"));
+    let output = kbr.stdin(Stdio::null()).output().unwrap();
+    let errors = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{errors}");
+    assert!(errors.contains("cannot confine the operator"), "{errors}");
 }
 
 #[test]

@@ -66,7 +66,7 @@ pub fn is_data_shown() -> bool {
     io::stdout().is_terminal()
 }
 
-/// Prints data that is no text, unchanged.
+/// Prints binary data, unchanged.
 ///
 /// # Errors
 /// Data is lost, for example because the disk is full.

@@ -18,6 +18,7 @@ use super::rbac::{self, Source};
 use super::sources::Sources;
 use crate::overlay::{self, Identity, OVERLAY};
 pub use access::Access;
+pub use event::{Event, Verdict};
 pub use findings::Report;
 pub use granted::{Permission, accesses, permissions, refers};
 use kbr_host::diagnostic::Diagnostic;

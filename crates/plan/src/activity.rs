@@ -9,9 +9,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use kbr_envtest::etcd::Etcd;
-use serde::Deserialize;
+use kbr_manifests::audit::{Access, Event, Verdict};
+use kbr_manifests::overlay::Identity;
+use serde::{Deserialize, Serialize};
 
-use super::load::is_noise;
+use super::load::{full_name, is_noise};
 
 /// The changes of etcd, as a thread notices them.
 #[derive(Debug, Default)]
@@ -73,49 +75,11 @@ impl Activity {
     }
 }
 
-/// An event of the audit log.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Event {
-    stage: String,
-    verb: String,
-    user: User,
-    #[serde(default)]
-    object_ref: ObjectRef,
-    #[serde(default)]
-    response_status: Status,
-    #[serde(default)]
-    annotations: BTreeMap<String, String>,
-}
-
-#[derive(Debug, Deserialize)]
-struct User {
-    #[serde(default)]
-    username: String,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct ObjectRef {
-    resource: String,
-    namespace: String,
-    name: String,
-    api_group: String,
-    subresource: String,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Status {
-    code: u16,
-    message: String,
-}
-
-/// The requests of one user in the audit log, as far as it has been read.
+/// The requests of the operator in the audit log, as far as it has been read.
 #[derive(Debug)]
 pub struct Requests {
     log: PathBuf,
-    user: String,
+    operator: Identity,
     offset: u64,
     /// When it began something: its last new watch, or its leadership. `None` before its first request.
     began: Option<Instant>,
@@ -128,7 +92,7 @@ pub struct Requests {
 }
 
 /// A write that the API server refused.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Refused {
     /// `statefulsets.apps`.
@@ -143,10 +107,10 @@ pub struct Refused {
 
 impl Requests {
     /// Those that follow the current end of the log.
-    pub fn from_now(log: &Path, user: String) -> Self {
+    pub fn from_now(log: &Path, operator: &Identity) -> Self {
         Self {
             log: log.to_owned(),
-            user,
+            operator: operator.clone(),
             offset: log.metadata().map_or(0, |it| it.len()),
             began: None,
             leads: None,
@@ -186,69 +150,77 @@ impl Requests {
                 return Ok(());
             }
             self.offset += read as u64;
-            if let Ok(event) = serde_json::from_slice::<Event>(&line) {
-                self.add(event);
+            if let Ok(event) = Event::parse(&line) {
+                self.add(&event);
             }
         }
     }
 
-    fn add(&mut self, event: Event) {
-        if event.user.username != self.user {
+    fn add(&mut self, event: &Event) {
+        let operator = (&*self.operator.namespace, &*self.operator.account);
+        if event.account() != Some(operator) {
             return;
         }
-        let is_lease = event.object_ref.resource == "leases";
-        let is_written = ["create", "update", "patch"].contains(&event.verb.as_str())
-            && (200..300).contains(&event.response_status.code);
+        let (asked, namespace) = event.asked();
+        let is_lease = asked.resource == "leases";
+        let is_written = ["create", "update", "patch"].contains(&&*asked.verb)
+            && (200..300).contains(&event.code());
         let becomes_leader = is_lease && is_written && self.leads != Some(true);
         if is_lease {
             self.leads = Some(becomes_leader || self.leads == Some(true));
         }
-        let is_watch = event.verb == "watch" && event.stage == "ResponseStarted";
-        if self.began.is_none() || is_watch || becomes_leader {
+        if self.began.is_none() || event.begins_watch() || becomes_leader {
             self.began = Some(Instant::now());
         }
         if is_lease {
             return;
         }
-        let is_denied = event
-            .annotations
-            .get("authorization.k8s.io/decision")
-            .is_some_and(|it| it == "forbid");
-        let ObjectRef {
-            resource,
-            namespace,
-            name,
-            api_group,
-            subresource,
-        } = event.object_ref;
-        let mut resource = match api_group.as_str() {
-            "" => resource,
-            group => format!("{resource}.{group}"),
-        };
-        if !subresource.is_empty() {
-            resource = format!("{resource}/{subresource}");
-        }
-        if is_denied {
-            self.denied.insert(match namespace.as_str() {
-                "" => format!("{} {resource}", event.verb),
-                namespace => format!("{} {resource} in {namespace}", event.verb),
-            });
-            return;
-        }
-        let is_write = ["create", "update", "patch", "delete", "deletecollection"]
-            .contains(&event.verb.as_str());
+        let decisions = event.decisions();
+        let denied = decisions
+            .iter()
+            .filter(|it| matches!(it.verdict, Verdict::Denied(_)));
+        self.denied.extend(denied.map(|it| {
+            let what = format!("{} {}", it.access.verb, resource(&it.access));
+            match it.namespace.as_str() {
+                "" => what,
+                namespace => format!("{what} in {namespace}"),
+            }
+        }));
+        let is_write = WRITES.contains(&&*asked.verb);
         // Others are conflicts with newer versions, and objects that are gone or there already: an operator tries again.
-        let is_refused = matches!(
-            event.response_status.code,
-            400 | 403 | 405 | 413 | 415 | 422 | 500
-        );
-        if is_write && is_refused {
+        let is_refused = matches!(event.code(), 400 | 403 | 405 | 413 | 415 | 422 | 500);
+        if is_write
+            && is_refused
+            && decisions
+                .iter()
+                .all(|it| matches!(it.verdict, Verdict::Allowed(_)))
+        {
             self.refused.insert(Refused {
-                resource,
-                object: super::load::full_name(&namespace, &name),
-                verb: event.verb,
-                message: event.response_status.message,
+                resource: resource(&asked),
+                object: full_name(namespace, event.name()),
+                verb: asked.verb,
+                message: event.message().to_owned(),
             });
         }
+    }
+}
+
+const WRITES: [&str; 5] = ["create", "update", "patch", "delete", "deletecollection"];
+
+/// `statefulsets.apps`, `pods/status`.
+fn resource(access: &Access) -> String {
+    let Access {
+        group,
+        resource,
+        url,
+        ..
+    } = access;
+    match (group.as_str(), resource.as_str()) {
+        (_, "") => url.clone(),
+        ("", resource) => resource.to_owned(),
+        (group, resource) => match resource.split_once('/') {
+            Some((resource, part)) => format!("{resource}.{group}/{part}"),
+            None => format!("{resource}.{group}"),
+        },
     }
 }

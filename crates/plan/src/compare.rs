@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
+use super::difference::{Field, differing};
 use super::discovery::{list, text};
 use super::state::{Id, State};
 
@@ -28,14 +29,9 @@ pub enum Action {
 pub struct Change {
     /// What happens to it.
     pub action: Action,
-    /// The API group; empty for the core group.
-    pub group: String,
-    /// The kind.
-    pub kind: String,
-    /// The namespace; empty without one.
-    pub namespace: String,
-    /// The name.
-    pub name: String,
+    /// The object.
+    #[serde(flatten)]
+    pub id: Id,
     /// `Captain nemo`: its controller.
     pub owner: Option<String>,
     /// The number of Pods that restart, if its Pod template changes.
@@ -44,18 +40,6 @@ pub struct Change {
     pub fields: Vec<Field>,
     /// What the garbage collector deletes with it: `Pod navy/nemo-0`.
     pub dependents: Vec<String>,
-}
-
-/// A field that differs.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Field {
-    /// `spec.template.spec.containers[helm].image`.
-    pub path: String,
-    /// The value before, if there was one.
-    pub before: Option<Value>,
-    /// The value after, if there is one.
-    pub after: Option<Value>,
 }
 
 /// Fields of the status that differ in objects of a kind.
@@ -98,10 +82,6 @@ pub fn compare(before: &State, after: &State, installed: &BTreeSet<Id>) -> Chang
         let (of_status, fields): (Vec<Field>, Vec<Field>) = fields
             .into_iter()
             .partition(|it| is_below(&it.path, "status"));
-        let fields = match (id.group.as_str(), id.kind.as_str()) {
-            ("", "Secret") => fields.into_iter().map(hidden).collect(),
-            _ => fields,
-        };
         let action = match (&old, &new) {
             (None, None) => continue,
             (None, Some(_)) => Action::Created,
@@ -128,10 +108,7 @@ pub fn compare(before: &State, after: &State, installed: &BTreeSet<Id>) -> Chang
         let shown = new.as_ref().or(old.as_ref());
         objects.push(Change {
             action,
-            group: id.group.clone(),
-            kind: id.kind.clone(),
-            namespace: id.namespace.clone(),
-            name: id.name.clone(),
+            id: id.clone(),
             owner: shown.and_then(owner),
             restarts: restarts(&id.kind, old.as_ref(), new.as_ref()),
             fields,
@@ -145,20 +122,6 @@ pub fn compare(before: &State, after: &State, installed: &BTreeSet<Id>) -> Chang
     }
 }
 
-/// A field of a Secret shows how long its values are, and those only.
-pub fn hidden(mut field: Field) -> Field {
-    let is_shown = field.path.starts_with("metadata.") && !field.path.contains("last-applied");
-    for value in [&mut field.before, &mut field.after].into_iter().flatten() {
-        if !is_shown {
-            let bytes = value
-                .as_str()
-                .map_or_else(|| value.to_string().len(), str::len);
-            *value = Value::from(format!("({bytes} bytes)"));
-        }
-    }
-    field
-}
-
 /// Whether only the garbage collector is missing for its end.
 fn is_deleted(object: &Value) -> bool {
     let meta = &object["metadata"];
@@ -166,7 +129,7 @@ fn is_deleted(object: &Value) -> bool {
     !meta["deletionTimestamp"].is_null() && list(&meta["finalizers"]).all(of_collector)
 }
 
-/// Names what goes with the deleted objects: all of whose owners are gone.
+/// Lists with each deleted object what the garbage collector deletes next: the objects that have lost all owners.
 fn name_dependents(objects: &mut [Change], before: &State, after: &State) {
     let uid = |text: &str| -> Option<String> {
         let object: Value = serde_json::from_str(text).ok()?;
@@ -175,7 +138,7 @@ fn name_dependents(objects: &mut [Change], before: &State, after: &State) {
     let mut gone: BTreeMap<String, usize> = BTreeMap::new();
     for (index, change) in objects.iter().enumerate() {
         if matches!(change.action, Action::Deleted | Action::Recreated) {
-            let uid = before.get(&change.id()).and_then(|it| uid(it));
+            let uid = before.get(&change.id).and_then(|it| uid(it));
             gone.extend(uid.map(|uid| (uid, index)));
         }
     }
@@ -209,125 +172,6 @@ fn name_dependents(objects: &mut [Change], before: &State, after: &State) {
             return;
         }
     }
-}
-
-impl Change {
-    fn id(&self) -> Id {
-        Id {
-            group: self.group.clone(),
-            kind: self.kind.clone(),
-            namespace: self.namespace.clone(),
-            name: self.name.clone(),
-        }
-    }
-}
-
-/// Fields of the metadata that differ without meaning anything.
-const IGNORED: [&str; 6] = [
-    "metadata.generation",
-    "metadata.creationTimestamp",
-    "metadata.uid",
-    "metadata.selfLink",
-    "apiVersion",
-    "metadata.deletionGracePeriodSeconds",
-];
-
-/// The fields in which two objects differ.
-#[must_use]
-pub fn differing(old: &Value, new: &Value) -> Vec<Field> {
-    let mut fields = Vec::new();
-    differ(old, new, String::new(), &mut fields);
-    fields.retain(|it| !IGNORED.contains(&it.path.as_str()));
-    fields
-}
-
-fn differ(old: &Value, new: &Value, path: String, fields: &mut Vec<Field>) {
-    if old == new {
-        return;
-    }
-    let pairs = match (old, new) {
-        (Value::Object(old), Value::Object(new)) => of_objects(old, new),
-        (Value::Array(old), Value::Array(new)) => of_lists(old, new),
-        _ => None,
-    };
-    let Some(pairs) = pairs else {
-        return fields.push(Field {
-            path,
-            before: Some(old.clone()),
-            after: Some(new.clone()),
-        });
-    };
-    for (step, old, new) in pairs {
-        let path = match step {
-            Step::Key(key) if path.is_empty() => key,
-            Step::Key(key) => format!("{path}.{key}"),
-            Step::Item(item) => format!("{path}[{item}]"),
-        };
-        match (old, new) {
-            (Some(old), Some(new)) => differ(old, new, path, fields),
-            (old, new) => fields.push(Field {
-                path,
-                before: old.cloned(),
-                after: new.cloned(),
-            }),
-        }
-    }
-}
-
-enum Step {
-    Key(String),
-    Item(String),
-}
-
-type Pair<'a> = (Step, Option<&'a Value>, Option<&'a Value>);
-
-#[expect(clippy::unnecessary_wraps, reason = "as for lists")]
-fn of_objects<'a>(
-    old: &'a Map<String, Value>,
-    new: &'a Map<String, Value>,
-) -> Option<Vec<Pair<'a>>> {
-    let keys: BTreeSet<&String> = old.keys().chain(new.keys()).collect();
-    let pair = |key: &String| {
-        let shown = if key.contains(['.', '/']) {
-            format!("\"{key}\"")
-        } else {
-            key.clone()
-        };
-        (Step::Key(shown), old.get(key), new.get(key))
-    };
-    Some(keys.into_iter().map(pair).collect())
-}
-
-/// The elements by what tells them apart, or by their places if the lists are equally long. `None` if they are better shown whole.
-fn of_lists<'a>(old: &'a [Value], new: &'a [Value]) -> Option<Vec<Pair<'a>>> {
-    for key in ["name", "type", "containerPort", "mountPath", "uid", "ip"] {
-        let names = |all: &'a [Value]| -> Option<BTreeMap<String, &'a Value>> {
-            let name = |it: &Value| match &it[key] {
-                Value::String(name) => Some(name.clone()),
-                Value::Number(number) => Some(number.to_string()),
-                _ => None,
-            };
-            let named: Option<BTreeMap<_, _>> =
-                all.iter().map(|it| Some((name(it)?, it))).collect();
-            named.filter(|it| it.len() == all.len())
-        };
-        if let (Some(old), Some(new)) = (names(old), names(new)) {
-            let all: BTreeSet<&String> = old.keys().chain(new.keys()).collect();
-            let pair = |name: &String| {
-                (
-                    Step::Item(name.clone()),
-                    old.get(name).copied(),
-                    new.get(name).copied(),
-                )
-            };
-            return Some(all.into_iter().map(pair).collect());
-        }
-    }
-    let pairs = old.iter().zip(new).enumerate();
-    let pair = |(index, (old, new)): (usize, (&'a Value, &'a Value))| {
-        (Step::Item(index.to_string()), Some(old), Some(new))
-    };
-    (old.len() == new.len()).then(|| pairs.map(pair).collect())
 }
 
 fn is_below(path: &str, field: &str) -> bool {
@@ -408,7 +252,7 @@ mod tests {
 
     fn actions(changes: &Changes) -> Vec<(Action, &str)> {
         let objects = changes.objects.iter();
-        objects.map(|it| (it.action, it.name.as_str())).collect()
+        objects.map(|it| (it.action, it.id.name.as_str())).collect()
     }
 
     #[test]
@@ -495,23 +339,6 @@ mod tests {
         assert_eq!(
             (status.objects, status.fields.contains("conditions[Ready]")),
             (1, true)
-        );
-    }
-
-    #[test]
-    fn values_of_secrets_are_no_part_of_a_change() {
-        let secret = |value: &str| {
-            [object(
-                "Secret",
-                "a",
-                "1",
-                &json!({ "data": { "key": value } }),
-            )]
-        };
-        let changes = compared(&secret("b3Blbg=="), &secret("c2hvcnQ="));
-        assert_eq!(
-            changes.objects[0].fields[0].before,
-            Some(json!("(8 bytes)"))
         );
     }
 }

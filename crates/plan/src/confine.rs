@@ -24,7 +24,7 @@ const KBR: &str = "/run/kbr/kbr";
 /// What the sandbox shows besides the system.
 #[derive(Debug)]
 pub struct Sandbox {
-    /// Folders and files that are there although they are in an emptied folder. Read-only.
+    /// Folders and files to show read-only, even inside a folder that is otherwise empty.
     pub visible: Vec<PathBuf>,
     /// Folders that get files, because a Deployment mounts a volume there.
     pub written: Vec<PathBuf>,
@@ -35,7 +35,7 @@ pub struct Sandbox {
 /// Runs `arguments` of this kbr in the sandbox.
 ///
 /// # Errors
-/// There is no bubblewrap, or it may not create a sandbox here.
+/// bubblewrap is not installed, or may not create a sandbox.
 pub fn command(sandbox: &Sandbox, arguments: &[&str]) -> anyhow::Result<Command> {
     check()?;
     // Empty folders exist in the sandbox alone.
@@ -97,8 +97,8 @@ fn base(written: &[PathBuf]) -> io::Result<Command> {
     Ok(bwrap)
 }
 
-/// Shows a folder read-only. One that gets files, or in which one of those is, exists in the sandbox alone, and what else is in it is shown
-/// there.
+/// Shows the content of a folder read-only. A folder that gets files is created in the sandbox, with its parents, and their other content is
+/// shown in them.
 fn show(path: &Path, written: &[PathBuf], bwrap: &mut Command) -> io::Result<()> {
     let is_own = |child: &Path| written.iter().any(|it| it.starts_with(child));
     for entry in fs::read_dir(path)? {

@@ -112,7 +112,10 @@ pub fn objects(get: Get<'_>, path: &str, selector: &str) -> anyhow::Result<Vec<V
         let mut answer = get(&format!("{path}?limit=500{selector}{page}"))?;
         let version = answer["apiVersion"].clone();
         let kind = text(&answer["kind"]);
-        let kind = Value::from(kind.strip_suffix("List").context("the answer is no list")?);
+        let kind = Value::from(
+            kind.strip_suffix("List")
+                .context("the answer is not a list")?,
+        );
         let Value::Array(items) = answer["items"].take() else {
             return Ok(all);
         };

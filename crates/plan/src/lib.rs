@@ -6,6 +6,7 @@ pub mod anonymize;
 pub mod cloned;
 pub mod compare;
 pub mod confine;
+pub mod difference;
 pub mod discovery;
 pub mod file;
 #[cfg(test)]

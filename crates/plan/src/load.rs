@@ -82,7 +82,7 @@ fn is_definitions(kind: &Kind) -> bool {
     kind.group == "apiextensions.k8s.io" && kind.plural == "customresourcedefinitions"
 }
 
-/// Nobody serves those of others: they are data of a clone.
+/// Webhooks of other programs do not run here, so these objects are not loaded.
 fn is_webhooks(kind: &Kind) -> bool {
     kind.group == "admissionregistration.k8s.io" && kind.plural.ends_with("webhookconfigurations")
 }
@@ -109,7 +109,7 @@ fn is_of_server(kind: &Kind, object: &Value) -> bool {
         || is_api && ["services", "endpoints", "endpointslices"].contains(&kind.plural.as_str())
 }
 
-/// As it is stored. A conversion needs a webhook, and nobody serves one yet.
+/// As it is stored. CRDs have no conversion until a release runs that serves it.
 fn stored(kind: &Kind, object: &Value) -> Value {
     let mut object = without_version(object);
     if is_definitions(kind) {
@@ -166,7 +166,7 @@ fn without_version(object: &Value) -> Value {
     object
 }
 
-/// Whether a change in etcd is none of an operator's objects: what happened, who leads, and what the API server does for itself.
+/// Whether a key of etcd is that of an Event, a Lease, or an object that the API server writes for itself.
 pub fn is_noise(key: &str) -> bool {
     let noise = [
         "leases",

@@ -61,12 +61,7 @@ pub fn read(
             || wanted.iter().any(|it| it.group == "*" || it.group == group)
     };
     let served = discovery::served(get, &is_wanted, &mut reader.unread)?;
-    let definitions = reader.list(
-        &served,
-        &Wanted {
-            ..named(&format!("{}.{}", CRDS.1, CRDS.0))
-        },
-    );
+    let definitions = reader.list(&served, &named(&format!("{}.{}", CRDS.1, CRDS.0)));
     let chosen = chosen(&served, &definitions);
     for wanted in wanted {
         for kind in chosen
@@ -199,15 +194,19 @@ impl Reader<'_> {
         }
         for plural in WEBHOOKS {
             let wanted = named(&format!("{plural}.admissionregistration.k8s.io"));
-            self.add_found(served, &wanted, |it| is_served_by(it, &operator.namespace));
-            let others = self.list(served, &wanted);
-            let others = others
-                .iter()
-                .filter(|it| !is_served_by(it, &operator.namespace));
-            if let count @ 1.. = others.count() {
-                self.unread.push(format!(
-                    "{count} {plural} of others: nobody serves them here"
-                ));
+            let Some(kind) = find(served, &wanted.group, &wanted.plural) else {
+                continue;
+            };
+            let found = self.list(served, &wanted).into_iter();
+            let (own, others): (Vec<Value>, Vec<Value>) =
+                found.partition(|it| is_served_by(it, &operator.namespace));
+            if !own.is_empty() {
+                self.add(kind, own);
+            }
+            if !others.is_empty() {
+                let count = others.len();
+                self.unread
+                    .push(format!("{count} {plural} of other programs"));
             }
         }
     }

@@ -16,7 +16,7 @@ pub struct Release {
     pub install: Vec<Value>,
     /// The program, and its arguments.
     pub command: Vec<String>,
-    /// The environment of its container. There is no other but what leads to the API server.
+    /// The environment of its container.
     pub environment: BTreeMap<String, String>,
     /// The Secrets and `ConfigMap`s in its file system.
     pub mounts: Vec<Mount>,
@@ -92,9 +92,7 @@ impl Release {
         release.command = command;
         release
     }
-}
 
-impl Release {
     /// The folders that get files of its volumes.
     #[must_use]
     pub fn written(&self) -> Vec<PathBuf> {
@@ -107,7 +105,7 @@ impl Release {
     }
 }
 
-/// The container of the operator: the one that is called `manager`, or the first that is no proxy.
+/// The container of the operator: `manager`, or the first that is not a proxy.
 fn container(pod: &Value) -> &Value {
     let all = || list(&pod["containers"]);
     let manager = all().find(|it| it["name"] == "manager");

@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::activity::Refused;
-use super::compare::{Changes, Field};
+use super::compare::Changes;
+use super::difference::Field;
 
 /// What a release would do to a cluster.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

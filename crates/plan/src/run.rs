@@ -18,11 +18,12 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use super::activity::{Activity, Requests};
-use super::compare::{Field, differing, hidden};
+use super::difference::{Field, differing};
 use super::discovery::{self, Served, objects, text};
 use super::load::folder;
 use super::release::{Mount, Release};
 use super::report::{Failed, Unsettled};
+use super::state;
 use super::webhooks::Webhooks;
 
 /// How often to look.
@@ -71,7 +72,7 @@ impl Runner<'_> {
     /// # Errors
     /// It cannot be started, or a server does not answer.
     pub fn run(&self, release: &Release, webhooks: &Webhooks) -> anyhow::Result<Ended> {
-        let mut requests = Requests::from_now(self.audit, self.operator.user());
+        let mut requests = Requests::from_now(self.audit, self.operator);
         let log = self.plane.folder().join("operator.log");
         let environment = self.environment(release, webhooks)?;
         let (program, arguments) = release.command.split_first().context("no command given")?;
@@ -93,7 +94,7 @@ impl Runner<'_> {
         Ok(Ended {
             requests,
             failed,
-            log: tail(&log),
+            log: logs::tail(&log, 20),
         })
     }
 
@@ -163,20 +164,12 @@ impl Runner<'_> {
             let Some(mut now) = self.client.find(path, "application/json")? else {
                 return Ok(Vec::new());
             };
-            if let Some(meta) = now["metadata"].as_object_mut() {
-                meta.remove("managedFields");
-                meta.remove("resourceVersion");
-            }
+            state::strip(&mut now);
             let fields = before
                 .map(|before| differing(&before, &now))
                 .unwrap_or_default();
             if !fields.is_empty() {
-                let is_secret = now["kind"] == "Secret";
-                return Ok(if is_secret {
-                    fields.into_iter().map(hidden).collect()
-                } else {
-                    fields
-                });
+                return Ok(fields);
             }
             before = Some(now);
             thread::sleep(Duration::from_millis(20));
@@ -297,11 +290,6 @@ fn path(kinds: &[Served], key: &str) -> Option<String> {
         };
         (!name.contains('/')).then(|| format!("{}/{name}", kind.path(namespace)))
     })
-}
-
-/// The end of a log.
-fn tail(log: &Path) -> String {
-    logs::tail(log, 20)
 }
 
 #[cfg(test)]

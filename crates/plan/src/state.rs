@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use kbr_envtest::client::Client;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::discovery::{self, Served, objects, text};
@@ -11,7 +12,7 @@ use super::load::full_name;
 use super::read::is_left_out;
 
 /// An object, whatever its version.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Id {
     /// The API group; empty for the core group.
     pub group: String,
@@ -53,14 +54,19 @@ pub fn read(client: &Client, unread: &mut Vec<String>) -> anyhow::Result<State> 
             }
         };
         for mut object in found {
-            if let Some(meta) = object["metadata"].as_object_mut() {
-                meta.remove("managedFields");
-                meta.remove("resourceVersion");
-            }
+            strip(&mut object);
             state.insert(id(&kind, &object), object.to_string().into());
         }
     }
     Ok(state)
+}
+
+/// Removes what every write changes.
+pub fn strip(object: &mut Value) {
+    if let Some(meta) = object["metadata"].as_object_mut() {
+        meta.remove("managedFields");
+        meta.remove("resourceVersion");
+    }
 }
 
 /// The kinds that are part of a plan, each in the version that clients should use.

@@ -6,7 +6,8 @@ use kbr_host::lines::one_line;
 use serde_json::Value;
 
 use super::activity::Refused;
-use super::compare::{Action, Change, Changes, Field};
+use super::compare::{Action, Change, Changes};
+use super::difference::Field;
 use super::load::full_name;
 use super::report::{Failed, Report, Run, Unsettled};
 
@@ -84,8 +85,8 @@ fn headline(report: &Report, title: &Title) -> String {
 fn rows(changes: &Changes, refused: &[Refused], details: bool) -> Vec<String> {
     let names = changes.objects.iter().map(|it| {
         (
-            it.kind.len(),
-            full_name(&it.namespace, &it.name).chars().count(),
+            it.id.kind.len(),
+            full_name(&it.id.namespace, &it.id.name).chars().count(),
         )
     });
     let (kind, name) = names.fold((0, 0), |(a, b), (kind, name)| (a.max(kind), b.max(name)));
@@ -116,7 +117,7 @@ fn row(change: &Change, kind: usize, name: usize, details: bool) -> String {
         Action::Recreated => '±',
         Action::Deleted => '-',
     };
-    let full = full_name(&change.namespace, &change.name);
+    let full = full_name(&change.id.namespace, &change.id.name);
     let mut words = Vec::new();
     match change.action {
         Action::Created => words.push("created".to_owned()),
@@ -151,7 +152,7 @@ fn row(change: &Change, kind: usize, name: usize, details: bool) -> String {
     }
     let line = format!(
         "  {sign} {:kind$}  {full:name$}  {}",
-        change.kind,
+        change.id.kind,
         words.join(", ")
     );
     let mut text = one_line(line.trim_end()).into_owned() + "\n";

@@ -97,7 +97,7 @@ pub fn prepare(args: &Args) -> anyhow::Result<Prepared> {
 }
 
 fn no_operator() -> anyhow::Error {
-    Diagnostic::new("there is no operator to run: no command is given, and the current folder belongs to no project of kbr")
+    Diagnostic::new("no operator to run: the command line has no command, and the current folder is not in a project of kbr")
         .help("give its command after two dashes: `kbr plan --install release.yaml -- ./manager --leader-elect=false`")
         .into()
 }
@@ -151,7 +151,7 @@ pub fn wanted_of(
     let mut roles = install.to_vec();
     if reading.service_account.is_some() {
         let get = reading::get(reading.context.as_deref())?;
-        roles.extend(read::roles(&get, operator)?);
+        roles.extend(read::roles(&get, operator).map_err(reading::unreadable)?);
     }
     let wanted = wanted(&permissions(&roles, operator, &[]));
     if wanted.is_empty() {
@@ -201,7 +201,7 @@ fn resolved(mut command: Vec<String>, visible: &mut Vec<PathBuf>) -> anyhow::Res
             .map(|it| it.join(program))
             .find(|it| it.is_file())
     };
-    let found = found.with_context(|| format!("there is no program `{program}`"))?;
+    let found = found.with_context(|| format!("no program `{program}` found"))?;
     command[0] = found.display().to_string();
     visible.push(found);
     Ok(command)

@@ -1,7 +1,6 @@
 //! Which objects of a cluster `kbr plan` and `kbr clone` read, and how.
 
 use std::collections::BTreeSet;
-use std::process::{Command, Stdio};
 
 use anyhow::Context as _;
 use kbr_envtest::assets::{Assets, Store};
@@ -16,6 +15,8 @@ use kbr_plan::read;
 use kbr_plan::secrets::{self, Redaction};
 use kbr_plan::wanted::Wanted;
 use serde_json::Value;
+
+use super::super::dist;
 
 /// What is read of a cluster.
 #[derive(Debug, clap::Args)]
@@ -76,17 +77,15 @@ pub fn assets(kubernetes: &str) -> anyhow::Result<Assets> {
 /// # Errors
 /// The cluster cannot be reached, or refuses; the error is its message.
 pub fn get(context: Option<&str>) -> anyhow::Result<impl Fn(&str) -> anyhow::Result<Value>> {
-    let kubectl = installed::find(None)?.program("kubectl");
+    let kubectl = dist::kubectl()?;
     let context = context.map(str::to_owned);
     Ok(move |path: &str| {
-        let mut command = Command::new(&kubectl);
-        // Without the user's kubectl preferences.
-        command.env("KUBERC", "off").stdin(Stdio::null());
+        let mut command = kubectl();
         command.args(context.iter().map(|it| format!("--context={it}")));
         let output = command.args(["get", "--raw", path]).output();
         let output = output.context("cannot run kubectl")?;
         if output.status.success() {
-            return serde_json::from_slice(&output.stdout).context("the answer is no JSON");
+            return serde_json::from_slice(&output.stdout).context("the answer is not JSON");
         }
         let text = String::from_utf8_lossy(&output.stderr);
         let reason = text.trim().lines().last().unwrap_or("kubectl failed");
@@ -99,6 +98,13 @@ pub fn get(context: Option<&str>) -> anyhow::Result<impl Fn(&str) -> anyhow::Res
     })
 }
 
+/// The error for a cluster that cannot be read.
+#[expect(clippy::needless_pass_by_value, reason = "for `map_err`")]
+pub fn unreadable(error: anyhow::Error) -> Diagnostic {
+    Diagnostic::new(format_args!("cannot read the cluster: {error:#}"))
+        .help("choose a context with --context; `kubectl config get-contexts` lists them")
+}
+
 /// Reads a cluster. The values of Secrets are replaced unless the arguments keep them.
 ///
 /// # Errors
@@ -109,10 +115,7 @@ pub fn read(
     wanted: &BTreeSet<Wanted>,
 ) -> anyhow::Result<Cloned> {
     let get = get(reading.context.as_deref())?;
-    let mut cloned = read::read(&get, wanted, operator).map_err(|error| {
-        Diagnostic::new(format_args!("cannot read the cluster: {error:#}"))
-            .help("choose a context with --context; `kubectl config get-contexts` lists them")
-    })?;
+    let mut cloned = read::read(&get, wanted, operator).map_err(unreadable)?;
     // Before the values of Secrets: what is redacted is replaced elsewhere, too.
     secrets::redact(&mut cloned, &reading.redact)?;
     if !reading.secrets {

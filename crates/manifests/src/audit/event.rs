@@ -72,10 +72,12 @@ pub struct Decision {
     pub verdict: Verdict,
 }
 
-/// Allowed, and why; or denied, with the message to the client.
+/// Whether the API server allows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
+    /// By which role.
     Allowed(String),
+    /// With the message to the client.
     Denied(String),
 }
 
@@ -145,7 +147,7 @@ impl Event {
     }
 
     /// What the request asks for, and its namespace.
-    fn asked(&self) -> (Access, &str) {
+    pub fn asked(&self) -> (Access, &str) {
         let verb = self.verb.clone();
         let Some(object) = &self.object_ref else {
             let url = self.request_uri.split('?').next().unwrap_or_default();
@@ -221,13 +223,25 @@ impl Event {
         })
     }
 
-    fn code(&self) -> u16 {
+    /// Whether it is the begin of a watch.
+    pub fn begins_watch(&self) -> bool {
+        self.verb == "watch" && self.stage == Stage::ResponseStarted
+    }
+
+    /// The name of the object, also of one that is created; empty if the request does not have it.
+    pub fn name(&self) -> &str {
+        self.object_ref.as_ref().map_or("", |it| &it.name)
+    }
+
+    /// The HTTP status of the response; 0 before it.
+    pub fn code(&self) -> u16 {
         self.response_status
             .as_ref()
             .map_or(0, |status| status.code)
     }
 
-    fn message(&self) -> &str {
+    /// The message of a failed response.
+    pub fn message(&self) -> &str {
         self.response_status
             .as_ref()
             .map_or("", |status| &status.message)

@@ -269,7 +269,7 @@ mod tests {
         CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap()
     }
 
-    /// Whether a server with this certificate is `a.example`, for whom trusts the CA.
+    /// Whether a client that trusts the CA accepts this certificate for `a.example`.
     fn verifies(certificate: &[u8], ca: &[u8]) -> bool {
         let mut roots = RootCertStore::empty();
         roots.add(CertificateDer::from(ca)).unwrap();
