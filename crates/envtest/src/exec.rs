@@ -1,7 +1,9 @@
 //! `kbr envtest exec`: replaces itself with another program, which ends with its parent.
 
 use std::ffi::OsString;
+use std::io;
 use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
 use std::process::{Child, Command, ExitCode};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -26,7 +28,7 @@ pub struct Options {
 /// Only Linux supports this; the signal is sent even if this process is killed with SIGKILL. Elsewhere the program is
 /// started without it.
 pub fn ending_with_us(program: impl Into<OsString>, signal: Signal) -> anyhow::Result<Command> {
-    let mut command = Command::new(std::env::current_exe()?);
+    let mut command = Command::new(this_program()?);
     command.args(["envtest", "exec", "--parent"]);
     command.arg(std::process::id().to_string());
     if signal == Signal::KILL {
@@ -34,6 +36,15 @@ pub fn ending_with_us(program: impl Into<OsString>, signal: Signal) -> anyhow::R
     }
     command.arg("--").arg(program.into());
     Ok(command)
+}
+
+/// The path of kbr, also after its file was replaced by another version.
+pub fn this_program() -> io::Result<PathBuf> {
+    let path = std::env::current_exe()?;
+    if path.exists() || !cfg!(target_os = "linux") {
+        return Ok(path);
+    }
+    Ok("/proc/self/exe".into())
 }
 
 /// Asks a process to end, and kills it if it still runs after `grace`. Returns whether it ended by itself.

@@ -1,7 +1,6 @@
 //! The two supervisors of servers: kbr itself, and shells in the tests of other projects. Both read a pipe, stop the servers when it
 //! closes, and report servers that have ended. Only the process that started them holds the other end of the pipe.
 
-use std::env;
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, PipeReader, PipeWriter, Write as _};
 use std::os::unix::process::CommandExt as _;
@@ -14,7 +13,7 @@ use anyhow::Context as _;
 use super::egress::{self, Proxy};
 use super::servers::{Program, without_flags};
 use super::setup::Setup;
-use super::supervisor;
+use super::{exec, supervisor};
 
 /// The script of a shell.
 const SCRIPT: &str = include_str!("supervisor.sh");
@@ -178,7 +177,7 @@ struct Streams {
 }
 
 fn kbr(setup: &Setup) -> anyhow::Result<Command> {
-    let mut command = Command::new(env::current_exe()?);
+    let mut command = Command::new(exec::this_program()?);
     command
         .args(["envtest", "supervisor"])
         .args(setup.to_args());

@@ -8,6 +8,7 @@ use std::process::{Command, Stdio};
 use std::{fs, io};
 
 use anyhow::Context as _;
+use kbr_envtest::exec;
 use kbr_host::diagnostic::Diagnostic;
 
 /// The program of bubblewrap.
@@ -43,7 +44,7 @@ pub fn command(sandbox: &Sandbox, arguments: &[&str]) -> anyhow::Result<Command>
     let written = sandbox.written.iter().filter(|it| !is_hidden(it));
     let written: Vec<PathBuf> = written.cloned().collect();
     let mut bwrap = base(&written).context("cannot read the root folder")?;
-    let kbr = std::env::current_exe().context("cannot find kbr's own program")?;
+    let kbr = exec::this_program().context("cannot find kbr's own program")?;
     bwrap.arg("--ro-bind").arg(kbr).arg(KBR);
     for path in &sandbox.visible {
         bwrap.arg("--ro-bind").arg(path).arg(path);

@@ -5,6 +5,7 @@ use std::io::{BufWriter, Read as _, Write as _};
 use std::process::{Command, Stdio};
 
 use anyhow::Context as _;
+use kbr_envtest::exec;
 use kbr_host::output;
 use kbr_host::signals::Stop;
 use kbr_plan::confine::{self, Sandbox};
@@ -22,7 +23,7 @@ pub fn start(job: &Job, sandbox: Option<&Sandbox>) -> anyhow::Result<Report> {
     let mut command = if let Some(sandbox) = sandbox {
         confine::command(sandbox, &[COMMAND])?
     } else {
-        let mut kbr = Command::new(std::env::current_exe()?);
+        let mut kbr = Command::new(exec::this_program()?);
         kbr.arg(COMMAND);
         kbr
     };
