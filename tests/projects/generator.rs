@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Deserializer, Value};
 
-use super::{place::place, support::write};
+use super::{project::Project, support::write};
 
 /// A `cargo` that also records its output.
 const CARGO: &str = r#"#!/bin/sh
@@ -25,12 +25,8 @@ fn external_files(output: &str) -> BTreeSet<String> {
     files.map(|file| file.to_string()).collect()
 }
 
-#[test]
-fn the_generator_shares_the_operators_compiled_dependencies() {
-    let place = place();
-    let project = place.project("generator");
-    project.kbr("init --domain example.com");
-    project.create_api("--group crew --version v1 --kind Captain --resource --controller");
+/// The project is built.
+pub fn shares_the_operators_compiled_dependencies(project: &Project) {
     write(&project.0.join("bin/cargo"), CARGO.as_bytes());
     let run = |command: &str| {
         let script = format!(

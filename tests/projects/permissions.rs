@@ -221,12 +221,20 @@ fn confine(project: &Project) {
     );
 }
 
-/// Integration tests run the operator as its service account, so that a missing rule is found before deployment. All rules are left out
-/// before a release, and each fifth one otherwise.
 #[test]
-fn a_test_fails_for_each_rule_that_is_missing_and_names_it() {
+fn the_operators_role_is_sufficient_and_a_test_fails_for_each_rule_that_is_missing() {
     let place = place();
     let project = crew(&place);
+    suffices_for_the_cluster(&project);
+    is_needed_rule_by_rule(&project);
+    confine(&project);
+    suffices_for_one_namespace(&project);
+    is_needed_in_one_namespace(&project);
+}
+
+/// Integration tests run the operator as its service account, so that a missing rule is found before deployment. All rules are left out
+/// before a release, and each fifth one otherwise.
+fn is_needed_rule_by_rule(project: &Project) {
     let read = |file: &str| {
         let text = fs::read_to_string(project.0.join("config/rbac").join(file));
         let text = text.expect("a role");
@@ -266,8 +274,9 @@ fn a_test_fails_for_each_rule_that_is_missing_and_names_it() {
         }
     }
     assert!(wrong.is_empty(), "{wrong}");
+}
 
-    confine(&project);
+fn is_needed_in_one_namespace(project: &Project) {
     let confined =
         "NO_SHIPS=1 cargo test --quiet --features envtest --test integration -- captains_board";
     let audited = ["run", "--audit", "audit.log", "--", "sh", "-e", "-c"];
@@ -321,14 +330,11 @@ kubectl patch $role --type=json -p '[{"op":"remove","path":"/rules/0"}]'
 forbidden tokenreviews
 "#;
 
-/// The permissions of `make deploy` suffice for the whole cluster and for one namespace: the operator runs with its service account's token.
-#[test]
-fn the_operators_role_is_sufficient() {
-    let place = place();
-    let project = crew(&place);
+/// Runs the operator with the permissions of `make deploy`, by its service account's token.
+fn as_deployed(project: &Project) -> String {
     project.run("make", &["build"]);
     let operator = project.operator("crew");
-    let as_deployed = format!(
+    format!(
         r#"
         make deploy IMG=registry.example.com/crew:v1
         cp "$KUBECONFIG" deployed.kubeconfig
@@ -343,16 +349,21 @@ fn the_operators_role_is_sufficient() {
         kubectl get lease -n crew-system crew.example.com
         "#,
         operator.display()
-    );
+    )
+}
+
+fn suffices_for_the_cluster(project: &Project) {
+    let as_deployed = as_deployed(project);
     let ship = "kubectl apply -f config/samples/crew_v1_ship.yaml
         kubectl wait --for=condition=Ready --timeout=60s ship/ship-sample";
     let log = project.cluster(&format!("{as_deployed}\n{ship}\n{METRICS}"));
     assert!(!log.contains("orbidden"), "nothing is forbidden: {log}");
     // The role for that is the operator's, too.
     project.cluster(&format!("{as_deployed}\n{METRICS}\n{FORBIDDEN}"));
+}
 
-    confine(&project);
-    let confined = as_deployed.replace(
+fn suffices_for_one_namespace(project: &Project) {
+    let confined = as_deployed(project).replace(
         "POD_NAMESPACE=",
         "NO_SHIPS=1 WATCH_NAMESPACE=crew-system POD_NAMESPACE=",
     );

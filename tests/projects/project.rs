@@ -155,10 +155,10 @@ impl Project {
         self.run("make", &["test"]);
     }
 
-    /// Runs [`Project::test`] before a release. Otherwise clippy only compiles this state, including its tests, because a later state
-    /// runs the same tests.
-    pub fn test_before_a_release(&self) {
+    /// Lints and tests this state before a release. Otherwise the next state that is tested has the same files, and more.
+    pub fn checked_before_a_release(&self) {
         if before_a_release() {
+            self.lint();
             self.test();
         }
     }

@@ -141,7 +141,7 @@ pub fn clean(simulation: Simulation) {
 /// How many histories a twin has: 300 before a release, as by default, and fewer for each change.
 pub fn histories() -> usize {
     let given = std::env::var("KBR_HISTORIES").ok();
-    given.and_then(|given| given.parse().ok()).unwrap_or(20)
+    given.and_then(|given| given.parse().ok()).unwrap_or(8)
 }
 
 /// Whether this is for each change, and not before a release.
