@@ -2,6 +2,7 @@
 
 mod bundle;
 mod chart;
+mod clones;
 mod cluster;
 mod completion;
 mod create;

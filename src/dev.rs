@@ -28,7 +28,7 @@ use kbr_scaffold::workdir;
 ///
 /// # Errors
 /// No project, or no API server. Errors in the code are reported instead, and kbr waits for a change.
-pub fn run(options: Options) -> anyhow::Result<ExitCode> {
+pub fn run(mut options: Options) -> anyhow::Result<ExitCode> {
     let stop = Stop::register()?;
     let folder = std::env::current_dir().context("cannot find the current folder")?;
     let root = workdir::find_root(&folder)?;
@@ -39,7 +39,7 @@ pub fn run(options: Options) -> anyhow::Result<ExitCode> {
     let server = if options.use_existing_cluster {
         None
     } else {
-        let started = ApiServer::start(&options, &root, &stop);
+        let started = ApiServer::start(&mut options, &root, &stop);
         if stop.requested() {
             return Ok(stop.exit_code());
         }

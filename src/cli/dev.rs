@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use super::clones;
 use super::envtest::ClusterArgs;
 use crate::dev::{self, Options};
 
@@ -39,6 +40,9 @@ pub struct Args {
     /// They are in the cluster `dev-<project>`; `kbr cluster stop dev-<project> --delete` removes them.
     #[arg(long, requires = "cluster")]
     keep: bool,
+    /// Begin with the objects of this file, which `kbr clone` has written: production's state on this machine
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["use_existing_cluster", "keep"])]
+    clone: Option<PathBuf>,
     /// Apply the samples in config/samples once the operator runs, and again when they change
     #[arg(long, conflicts_with = "use_existing_cluster")]
     samples: bool,
@@ -62,7 +66,16 @@ pub struct Args {
 /// As [`dev::run`].
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let cluster = args.rest.of(args.cluster)?;
+    let start = if args.use_existing_cluster || args.keep {
+        None
+    } else {
+        let clone = args.clone.as_deref();
+        Some(clones::start(clone, cluster.as_ref(), args.store.clone())?)
+    };
+    let (assets, load) = start.map(|it| (it.assets, it.load)).unzip();
     dev::run(Options {
+        assets,
+        load: load.flatten(),
         cluster,
         keep: args.keep,
         samples: args.samples,

@@ -11,6 +11,7 @@ use std::time::Duration;
 use anyhow::Context as _;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
+use super::clones;
 use kbr_envtest::assets::{Assets, Store};
 use kbr_envtest::modules::{self, Module};
 use kbr_envtest::setup::Setup;
@@ -123,6 +124,12 @@ struct RunArgs {
     cluster: bool,
     #[command(flatten)]
     rest: ClusterArgs,
+    /// Begin with the objects of this file, which `kbr clone` has written
+    ///
+    /// They are served as in their cluster, with uids, owners, managed fields and status. With `--cluster`, Pods may run on any node, and
+    /// volumes are not bound.
+    #[arg(long, value_name = "FILE")]
+    clone: Option<PathBuf>,
     /// Folder of the binaries [default: the store of setup-envtest]
     #[arg(long, visible_alias = "bin-dir", value_name = "DIR")]
     store: Option<PathBuf>,
@@ -250,12 +257,14 @@ fn run_command(args: RunArgs) -> anyhow::Result<ExitCode> {
     let project = workdir::find_root(&here).ok();
     let bases = project.map(|root| root.join(kbr_manifests::CRDS));
     let bases = bases.filter(|bases| bases.is_dir());
+    let start = clones::start(args.clone.as_deref(), cluster.as_ref(), args.store)?;
     run::run(run::Options {
         crds: bases.into_iter().chain(args.crds).collect(),
         keep_logs: args.keep_logs,
         audit: args.audit,
         start_timeout: Duration::from_secs(args.start_timeout),
-        store: args.store,
+        assets: start.assets,
+        load: start.load,
         cluster,
         command: args.command,
     })

@@ -9,9 +9,9 @@ mod reading;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use kbr_envtest::progress;
+use kbr_envtest::{installed, progress};
 use kbr_host::output;
-use kbr_plan::confine::Sandbox;
+use kbr_plan::confine::{self, Sandbox};
 use kbr_plan::inside::Job;
 use kbr_plan::release::Release;
 use kbr_plan::report::Report;
@@ -41,6 +41,9 @@ pub struct Args {
     /// Use this clone, which `kbr clone` has made, instead of reading a cluster
     #[arg(long, value_name = "FILE", conflicts_with = "context")]
     clone: Option<PathBuf>,
+    /// The Deployment of the operator in the cluster: its flags, environment and `ServiceAccount` are used, unless the installer has one
+    #[arg(long, value_name = "NAMESPACE/NAME", conflicts_with = "clone")]
+    deployment: Option<String>,
     /// What installs the new release, as YAML [default: what `config/default` of the project renders]
     #[arg(long, value_name = "FILE")]
     install: Option<PathBuf>,
@@ -94,7 +97,8 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         Some(file) => kbr_plan::file::load(file)?,
         None => reading::read(&args.reading, &prepared.operator, &prepared.wanted)?,
     };
-    let assets = reading::assets(&cloned.kubernetes)?;
+    let rollouts = args.reading.rollouts;
+    let assets = installed::find_for_clone(&cloned.kubernetes, rollouts, None)?;
     let count: usize = cloned.kinds.iter().map(|it| it.objects.len()).sum();
     let kinds = cloned.kinds.len();
     progress("cloned", &format!("{count} objects of {kinds} kinds"));
@@ -116,6 +120,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
             .chain(prepared.baseline.iter().flat_map(Release::written))
             .collect(),
         folder: prepared.folder,
+        resolver: confine::resolver()?,
     };
     sandbox.visible.push(assets.folder.clone());
     let job = Job {
@@ -127,6 +132,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         quiet: args.idle,
         limit: args.timeout,
         confined: !args.unconfined,
+        rollouts,
     };
     let report = inside::start(&job, (!args.unconfined).then_some(&sandbox))?;
     output::data(&match args.output {

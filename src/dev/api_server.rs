@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::time::Instant;
 
+use anyhow::Context as _;
 use serde_json::Value;
 
 use super::deletion;
@@ -17,7 +18,7 @@ use kbr_envtest::client::Client;
 use kbr_envtest::cluster;
 use kbr_envtest::control_plane::ControlPlane;
 use kbr_envtest::supervision::Supervision;
-use kbr_envtest::{Progress, crds, installed, progress, start};
+use kbr_envtest::{Progress, crds, progress, start};
 use kbr_host::diagnostic::Problem;
 use kbr_host::output;
 use kbr_host::signals::Stop;
@@ -40,7 +41,7 @@ pub struct ApiServer {
     plane: ControlPlane,
 }
 
-fn start(options: &Options, root: &Path, stop: &Stop) -> anyhow::Result<ControlPlane> {
+fn start(options: &mut Options, root: &Path, stop: &Stop) -> anyhow::Result<ControlPlane> {
     if let Some(cluster) = options.cluster.clone().filter(|_| options.keep) {
         let project = workdir::load(root)?.head.name;
         let options = cluster::Options {
@@ -52,21 +53,22 @@ fn start(options: &Options, root: &Path, stop: &Stop) -> anyhow::Result<ControlP
         };
         return cluster::run(&format!("dev-{project}"), &options, stop);
     }
-    let assets = match &options.cluster {
-        Some(_) => installed::find_for_cluster(options.store.clone())?,
-        None => installed::find(options.store.clone())?,
-    };
+    let assets = options.assets.as_ref().context("no programs found")?;
+    let load = options.load.take();
     let start = start::Options {
         logs: None,
         audit: None,
         limit: options.start_timeout,
         stop,
         cluster: options.cluster.as_ref(),
-        clone: false,
+        clone: load.is_some(),
         progress: Progress::Reported,
         supervision: Supervision::Kbr,
     };
-    let plane = start::start(&assets, &start)?;
+    let mut plane = start::start(assets, &start)?;
+    if let Some(load) = load {
+        load(&mut plane)?;
+    }
     start::wait_until_ready(&plane, &start)?;
     Ok(plane)
 }
@@ -74,7 +76,7 @@ fn start(options: &Options, root: &Path, stop: &Stop) -> anyhow::Result<ControlP
 impl ApiServer {
     /// Starts it, and prints how to reach it. Fails after the time limit, or when `stop` is set. If the data is kept, the cluster is
     /// named after the project in `root`.
-    pub fn start(options: &Options, root: &Path, stop: &Stop) -> anyhow::Result<Self> {
+    pub fn start(options: &mut Options, root: &Path, stop: &Stop) -> anyhow::Result<Self> {
         let started = Instant::now();
         let mut plane = start(options, root, stop)?;
         plane.report_server_exits();

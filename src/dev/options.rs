@@ -4,16 +4,21 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use kbr_envtest::assets::Assets;
+use kbr_envtest::run::Load;
 use kbr_envtest::start;
 
 /// Options for running the operator.
-#[derive(Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub struct Options {
     /// Against the cluster of the kubeconfig, where nothing is installed.
     pub use_existing_cluster: bool,
     /// The rest of a cluster, if the operator is to have more than an API server.
     pub cluster: Option<start::Cluster>,
+    /// The programs of the servers, if their data is not kept.
+    pub assets: Option<Assets>,
+    /// What puts the objects of another cluster into the new one.
+    pub load: Option<Load>,
     /// Whether the cluster keeps its data for the next run.
     pub keep: bool,
     /// Whether to apply the samples.

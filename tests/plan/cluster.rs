@@ -243,8 +243,8 @@ fn stop(mut operator: Child) {
 }
 
 /// What a plan says, as `changed ConfigMap navy/a`.
-pub fn named(plan: &Value) -> BTreeSet<String> {
-    let objects = plan["changes"]["objects"].as_array().unwrap();
+pub fn named(changes: &Value) -> BTreeSet<String> {
+    let objects = changes["objects"].as_array().unwrap();
     let name = |it: &Value| {
         let text = |field: &str| it[field].as_str().unwrap().to_owned();
         format!(

@@ -3,7 +3,7 @@
 //! `RELEASE` is 1, 2, `fights` or `ends`. Its argument `install` prints what installs it.
 
 use std::collections::BTreeMap;
-use std::net::{TcpStream, UdpSocket};
+use std::net::{TcpStream, ToSocketAddrs as _, UdpSocket};
 use std::os::unix::net::UnixStream;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use k8s_openapi::api::{
 };
 use kube::api::{DeleteParams, Patch, PatchParams};
 use kube::{Api, CustomResource, CustomResourceExt, ResourceExt};
-use manager::{Action, Context, Manager, Options, from_json, metadata};
+use manager::{Action, Context, Manager, Options, from_json, kind, metadata};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -82,6 +82,7 @@ async fn run(options: Options) -> anyhow::Result<()> {
     manager
         .controller::<Captain>("captain")
         .owns(metadata::<ConfigMap>())
+        .owns(kind::<Deployment>())
         .reconcile(reconcile);
     if release() == "fights" {
         manager
@@ -110,6 +111,20 @@ async fn reconcile(captain: Arc<Captain>, cx: Context<Captain>) -> anyhow::Resul
             let image = if is_next { "helm:1.5" } else { "helm:1.4" };
             cx.apply(&deployment(&name, image, &json!({ "captain": name }))?)
                 .await?;
+        }
+        "rollout" => {
+            let image = if is_next { "helm:1.5" } else { "helm:1.4" };
+            let wanted = deployment(&name, image, &json!({ "captain": name }))?;
+            let found = cx.apply(&wanted).await?;
+            let status = found.status.as_ref();
+            let is_current =
+                status.and_then(|it| it.observed_generation) == found.metadata.generation;
+            let updated = status.and_then(|it| it.updated_replicas);
+            let ready = status.and_then(|it| it.available_replicas);
+            if is_next && is_current && (updated, ready) == (Some(2), Some(2)) {
+                cx.apply(&map("rollout-done", json!({ "course": "north" }))?)
+                    .await?;
+            }
         }
         "selector" => {
             let labels = if is_next {
@@ -272,6 +287,10 @@ fn spy() {
     if let Some(udp) = address("udp=") {
         let socket = UdpSocket::bind("0.0.0.0:0").ok();
         drop(socket.map(|it| it.send_to(b"reached", udp)));
+    }
+    if let Some(name) = address("name=") {
+        // It exists, if anyone answers.
+        drop((name.as_str(), 80).to_socket_addrs());
     }
     if let Some(unix) = address("unix=")
         && UnixStream::connect(unix).is_ok()

@@ -46,6 +46,9 @@ fn reached(flags: &[&str]) -> Vec<String> {
     kbr.arg(format!("file={}", folder.join(".kube/config").display()));
     kbr.arg(format!("write={}", path("written").display()));
     kbr.arg("variable=PLANTED");
+    // Outside of a sandbox, the question would leave this machine.
+    let name = "planted.example.com";
+    kbr.args(flags.is_empty().then(|| format!("name={name}")));
     kbr.env("PLANTED", "1")
         .env("KUBECONFIG", folder.join("kubeconfig"))
         .env("HOME", folder);
@@ -63,6 +66,8 @@ fn reached(flags: &[&str]) -> Vec<String> {
     let report: Value = serde_json::from_slice(&output.stdout)
         .unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&output.stderr)));
     assert_eq!(report["next"]["failed"], Value::Null, "{report:#}");
+    let looked_up = &report["next"]["lookedUp"];
+    assert_eq!(looked_up[name].is_u64(), flags.is_empty(), "{looked_up}");
     let log = report["next"]["log"].as_str().unwrap();
     let mut all: Vec<String> = log
         .lines()

@@ -86,9 +86,22 @@ impl ControlPlane {
         self.supervisors.start_controllers(&self.setup)
     }
 
+    /// Lets the controllers of a cluster stand still, or go on.
+    ///
+    /// # Errors
+    /// The servers have ended.
+    pub fn pause_controllers(&mut self, pause: bool) -> anyhow::Result<()> {
+        self.supervisors.pause_controllers(pause)
+    }
+
     /// Deletes what has lost its owners, from now on: in a cluster, kube-controller-manager does.
     pub(super) fn collect_garbage(&self) -> anyhow::Result<()> {
-        garbage::start(self.client()?, self.progress, self.stopping.clone());
+        garbage::start(
+            self.client()?,
+            self.setup.clone,
+            self.progress,
+            self.stopping.clone(),
+        );
         Ok(())
     }
 

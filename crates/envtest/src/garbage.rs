@@ -26,11 +26,13 @@ const METADATA: &str = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;
 
 const DISCOVERY: &str = "application/json;as=APIGroupDiscoveryList;g=apidiscovery.k8s.io;v=v2";
 
-/// Collects in a thread of its own until `stopping` is set.
-pub(super) fn start(client: Client, progress: Progress, stopping: Arc<AtomicBool>) {
+/// Collects in a thread of its own until `stopping` is set. In the `clone` of a cluster, owners may be missing that exist in the cluster:
+/// there, only an owner that was seen to vanish is absent.
+pub(super) fn start(client: Client, clone: bool, progress: Progress, stopping: Arc<AtomicBool>) {
     let (sender, updates) = mpsc::channel();
     let mut collector = Collector {
         client,
+        clone,
         progress,
         sender,
         updates,
@@ -58,6 +60,8 @@ pub(super) fn start(client: Client, progress: Progress, stopping: Arc<AtomicBool
 
 struct Collector {
     client: Client,
+    /// Whether an owner that was never seen exists elsewhere.
+    clone: bool,
     progress: Progress,
     sender: Sender<Update>,
     updates: Receiver<Update>,
@@ -326,6 +330,9 @@ impl Collector {
         }
         if self.deleted.contains(uid) {
             return Owner::Absent;
+        }
+        if self.clone {
+            return Owner::Solid;
         }
         let key = (uid.to_owned(), text(&dependent["namespace"]).to_owned());
         *asked

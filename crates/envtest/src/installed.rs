@@ -7,9 +7,9 @@ use std::path::PathBuf;
 use anyhow::Context;
 
 use super::assets::{self, Assets, CLUSTER_PROGRAMS, Store};
-use super::modules;
 use super::platform::{self, Platform};
 use super::selector::{Selector, Version};
+use super::{modules, progress};
 
 /// A version in a store.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -128,6 +128,45 @@ pub fn find_for_cluster(store: Option<PathBuf>) -> anyhow::Result<Assets> {
     let help = format!("unset KUBEBUILDER_ASSETS, and {help}");
     assets::check(&assets.folder, &CLUSTER_PROGRAMS, &help)?;
     Ok(assets)
+}
+
+/// The programs for the objects of a cluster of the version `kubernetes`, such as `v1.36.2+k3s1`: of its minor version if the store has
+/// them, otherwise those of [`find`], which it reports. A whole cluster has the version of [`find_for_cluster`].
+///
+/// # Errors
+/// As those two.
+pub fn find_for_clone(
+    kubernetes: &str,
+    is_cluster: bool,
+    store: Option<PathBuf>,
+) -> anyhow::Result<Assets> {
+    let mut numbers = kubernetes.trim_start_matches('v').split('.');
+    let minor = numbers.next().zip(numbers.next());
+    let selector = minor.and_then(|(major, minor)| format!("{major}.{minor}").parse().ok());
+    let selector: Option<Selector> =
+        selector.filter(|_| !is_cluster && assets::set_by_user().is_none());
+    if let Some(selector) = &selector {
+        let versions = list(&Store::new(store.clone())?, selector, &Platform::host())?;
+        if let Some(found) = versions.into_iter().find(InstalledVersion::is_complete) {
+            return Ok(Assets {
+                folder: found.folder,
+            });
+        }
+    }
+    let found = if is_cluster {
+        find_for_cluster(store)?
+    } else {
+        find(store)?
+    };
+    let version = found.kubernetes().unwrap_or_default();
+    let is_same = |(major, minor): (&str, &str)| version.starts_with(&format!("{major}.{minor}."));
+    if !minor.is_some_and(is_same) {
+        progress(
+            "serving",
+            &format!("Kubernetes {version} instead of {kubernetes}"),
+        );
+    }
+    Ok(found)
 }
 
 #[cfg(test)]

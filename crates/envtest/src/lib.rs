@@ -66,7 +66,7 @@ pub mod installed;
 pub mod kubeconfig;
 pub mod logs;
 pub mod modules;
-mod nodes;
+pub mod nodes;
 mod options;
 pub mod or_build;
 pub mod platform;

@@ -7,12 +7,13 @@ use super::control_plane::ControlPlane;
 
 /// Creates `node-0` and so on, unless they exist.
 pub fn create(plane: &ControlPlane, count: u16) -> anyhow::Result<()> {
-    let nodes: Vec<Value> = (0..count).map(node).collect();
-    apply(plane, &nodes, "nodes")
+    let nodes = (0..count).map(|number| node(&format!("node-{number}"), number));
+    apply(plane, &nodes.collect::<Vec<_>>(), "nodes")
 }
 
-fn node(number: u16) -> Value {
-    let name = format!("node-{number}");
+/// A node of this name that kwok keeps ready, in one of three zones.
+#[must_use]
+pub fn node(name: &str, number: u16) -> Value {
     json!({
         "apiVersion": "v1",
         "kind": "Node",

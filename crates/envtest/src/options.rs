@@ -21,8 +21,8 @@ pub struct Options<'a> {
     pub stop: &'a Stop,
     /// The cluster around the control plane, if it is to be a whole one.
     pub cluster: Option<&'a Cluster>,
-    /// Whether the objects of another cluster are put into etcd. Then nothing collects garbage: owners may not be among
-    /// them.
+    /// Whether the objects of another cluster are put into etcd. The controllers of a cluster then wait for
+    /// [`start_controllers`](super::start::start_controllers): they would repair what is not there yet.
     pub clone: bool,
     /// Whether the start is reported.
     pub progress: Progress,

@@ -16,12 +16,11 @@ use super::assets::Assets;
 use super::control_plane::ControlPlane;
 use super::start::{self, Cluster};
 use super::supervision::Supervision;
-use super::{Progress, crds, exec, installed, logs, progress, relay};
+use super::{Progress, crds, exec, logs, progress, relay};
 use kbr_host::lines::shell;
 use kbr_host::signals::{self, Stop};
 
 /// The command, and how to start its control plane.
-#[derive(Debug)]
 pub struct Options {
     /// Folders with CRDs to install.
     pub crds: Vec<PathBuf>,
@@ -31,13 +30,18 @@ pub struct Options {
     pub audit: Option<PathBuf>,
     /// Timeout for the servers to become ready.
     pub start_timeout: Duration,
-    /// The store of the binaries, if not setup-envtest's.
-    pub store: Option<PathBuf>,
+    /// The programs of the servers.
+    pub assets: Assets,
     /// The rest of a cluster, if the command is to have more than an API server.
     pub cluster: Option<Cluster>,
+    /// What puts the objects of another cluster into this one, and starts the controllers of `cluster` then.
+    pub load: Option<Load>,
     /// The command and its arguments.
     pub command: Vec<OsString>,
 }
+
+/// See [`Options::load`].
+pub type Load = Box<dyn FnOnce(&mut ControlPlane) -> anyhow::Result<()>>;
 
 /// Runs the command; the exit code is its own, or 128 + n if signal n ended it.
 ///
@@ -46,10 +50,6 @@ pub struct Options {
 /// If kbr is killed with SIGKILL, the command gets SIGTERM (on Linux; elsewhere it only loses its API server).
 pub fn run(options: Options) -> anyhow::Result<ExitCode> {
     let started = Instant::now();
-    let assets = match &options.cluster {
-        Some(_) => installed::find_for_cluster(options.store)?,
-        None => installed::find(options.store)?,
-    };
     let mut definitions = definitions(&options.crds)?;
     let unconverted = crds::remove_conversion(&mut definitions);
     let logs = options.keep_logs.as_deref().map(logs::folder).transpose()?;
@@ -60,11 +60,14 @@ pub fn run(options: Options) -> anyhow::Result<ExitCode> {
         limit: options.start_timeout,
         stop: &Stop::default(),
         cluster: options.cluster.as_ref(),
-        clone: false,
+        clone: options.load.is_some(),
         progress: Progress::Reported,
         supervision: Supervision::Kbr,
     };
-    let mut plane = start::start(&assets, &start)?;
+    let mut plane = start::start(&options.assets, &start)?;
+    if let Some(load) = options.load {
+        load(&mut plane)?;
+    }
     crds::install(&plane, &definitions)?;
     crds::report_installed(&definitions);
     if !unconverted.is_empty() {
@@ -78,7 +81,7 @@ pub fn run(options: Options) -> anyhow::Result<ExitCode> {
         &format!("after {:.1} s", started.elapsed().as_secs_f32()),
     );
     plane.report_server_exits();
-    let status = run_command(&plane, &assets, &options.command)?;
+    let status = run_command(&plane, &options.assets, &options.command)?;
     drop(plane);
     if let Some(log) = &options.audit {
         report_audit(log);

@@ -1,13 +1,14 @@
 //! The command lines of the servers. etcd and kube-apiserver have the flags of controller-runtime's envtest, and additional ones
 //! with reasons.
 
-use std::env;
 use std::ffi::OsString;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::{env, fs};
 
 use anyhow::Context;
+use serde_json::{Value, json};
 
 use super::assets::Assets;
 use super::setup::Setup;
@@ -106,7 +107,7 @@ impl Setup {
             },
             Program {
                 name: "kube-scheduler",
-                args: self.kube_scheduler(),
+                args: self.kube_scheduler()?,
             },
             Program {
                 name: "kwok",
@@ -191,7 +192,7 @@ impl Setup {
             let config = file(egress::CONFIG);
             args.push(flag("--egress-selector-config-file", config));
         }
-        if !self.cluster {
+        if self.clone || !self.cluster {
             // No controller creates the default service account of a namespace.
             args.push("--disable-admission-plugins=ServiceAccount".into());
         }
@@ -205,7 +206,7 @@ impl Setup {
     /// The arguments of kube-controller-manager.
     fn kube_controller_manager(&self) -> Vec<OsString> {
         let file = |name| self.folder.join(name);
-        vec![
+        let mut args = vec![
             flag("--kubeconfig", file("kubeconfig")),
             // With these two, namespaces get their default service account, its CA bundle, and tokens.
             flag("--service-account-private-key-file", file("sa.key")),
@@ -218,18 +219,20 @@ impl Setup {
             // Its controllers wait for nothing but this API server, and tests wait for them.
             "--kube-api-qps=500".into(),
             "--kube-api-burst=1000".into(),
-        ]
+        ];
+        if self.clone {
+            // Only what rolls out workloads: others act on what is missing in a clone, such as nodes, owners, volumes and metrics.
+            args.push(flag("--controllers", ROLLOUTS.join(",")));
+        }
+        args
     }
 
-    /// The arguments of kube-scheduler.
-    fn kube_scheduler(&self) -> Vec<OsString> {
-        vec![
-            flag("--kubeconfig", self.folder.join("kubeconfig")),
-            "--leader-elect=false".into(),
-            "--secure-port=0".into(),
-            "--kube-api-qps=500".into(),
-            "--kube-api-burst=1000".into(),
-        ]
+    /// The arguments of kube-scheduler, whose configuration is in the folder when this returns.
+    fn kube_scheduler(&self) -> anyhow::Result<Vec<OsString>> {
+        let config = self.folder.join("scheduler.yaml");
+        let text = scheduler(&self.folder.join("kubeconfig"), self.clone).to_string();
+        fs::write(&config, text).with_context(|| format!("cannot write `{}`", config.display()))?;
+        Ok(vec![flag("--config", config), "--secure-port=0".into()])
     }
 
     /// The arguments of kwok, which reads what to do with nodes and Pods from `stages`.
@@ -242,6 +245,37 @@ impl Setup {
             "--cidr=10.244.0.0/16".into(),
         ]
     }
+}
+
+/// The controllers of workloads.
+const ROLLOUTS: [&str; 7] = [
+    "deployment-controller",
+    "replicaset-controller",
+    "replicationcontroller-controller",
+    "statefulset-controller",
+    "daemonset-controller",
+    "job-controller",
+    "disruption-controller",
+];
+
+/// The configuration of kube-scheduler. A `clone` has none of the volumes and few of the properties of nodes that Pods ask for, so there a
+/// Pod may be anywhere.
+fn scheduler(kubeconfig: &Path, clone: bool) -> Value {
+    let mut config = json!({
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "clientConnection": { "kubeconfig": kubeconfig, "qps": 500, "burst": 1000 },
+        "leaderElection": { "leaderElect": false },
+    });
+    if clone {
+        let plugin = |name: &str| json!({ "enabled": [{ "name": name }] });
+        config["profiles"] = json!([{ "plugins": {
+            "multiPoint": { "disabled": [{ "name": "*" }] },
+            "queueSort": plugin("PrioritySort"),
+            "bind": plugin("DefaultBinder"),
+        } }]);
+    }
+    config
 }
 
 fn loopback(port: u16) -> String {

@@ -70,15 +70,23 @@ pub fn start_in(folder: Folder, mut setup: Setup, options: &Options) -> anyhow::
         Err(error) => return Err(error),
         Ok(()) => {}
     }
-    if let Some(cluster) = options.cluster {
-        // kube-controller-manager ends if this takes ten more seconds, as it may on a busy machine.
-        plane.wait_for("/healthz", |_| true)?;
-        plane.start_controllers()?;
-        nodes::create(&plane, cluster.nodes)?;
-    } else if !options.clone {
-        plane.collect_garbage()?;
+    match options.cluster {
+        Some(cluster) if !options.clone => start_controllers(&mut plane, cluster)?,
+        // That of kube-controller-manager would delete what has owners that are not among the objects of the clone.
+        _ => plane.collect_garbage()?,
     }
     Ok(Started::Yes(Box::new(plane)))
+}
+
+/// Starts the controllers and nodes of a cluster. [`start`] has done so unless it is for a clone, whose objects come first.
+///
+/// # Errors
+/// The API server or a controller does not answer.
+pub fn start_controllers(plane: &mut ControlPlane, cluster: &Cluster) -> anyhow::Result<()> {
+    // kube-controller-manager ends if this takes ten more seconds, as it may on a busy machine.
+    plane.wait_for("/healthz", |_| true)?;
+    plane.start_controllers()?;
+    nodes::create(plane, cluster.nodes)
 }
 
 /// Waits until the server has finished its start and the namespace `default` exists; in a cluster, until Pods can run.
@@ -86,7 +94,7 @@ pub fn wait_until_ready(plane: &ControlPlane, options: &Options) -> anyhow::Resu
     plane.wait_for("/readyz", |_| true)?;
     plane.wait_for("/api/v1/namespaces/default", |_| true)?;
     match options.cluster {
-        Some(_) => nodes::wait(plane),
-        None => Ok(()),
+        Some(_) if !options.clone => nodes::wait(plane),
+        _ => Ok(()),
     }
 }

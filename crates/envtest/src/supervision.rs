@@ -113,6 +113,15 @@ impl Supervisors {
         Ok(())
     }
 
+    /// Lets the controllers stand still, or go on. Only kbr can do that.
+    pub(super) fn pause_controllers(&mut self, pause: bool) -> anyhow::Result<()> {
+        self.order(if pause {
+            supervisor::PAUSE_CONTROLLERS
+        } else {
+            supervisor::RESUME_CONTROLLERS
+        })
+    }
+
     /// Leaves the servers running when this process ends. Only kbr can do that.
     pub(super) fn detach(&mut self) -> anyhow::Result<()> {
         self.order(supervisor::DETACH)?;

@@ -27,6 +27,11 @@ use kbr_host::output;
 /// The order to start the controller manager, the scheduler and kwok. kube-apiserver must be serving: they end without it.
 pub const START_CONTROLLERS: &str = "start controllers";
 
+/// The orders to let the controllers stand still, and to let them go on.
+pub const PAUSE_CONTROLLERS: &str = "pause controllers";
+/// See [`PAUSE_CONTROLLERS`].
+pub const RESUME_CONTROLLERS: &str = "resume controllers";
+
 /// The order to go on when kbr has ended.
 pub const DETACH: &str = "detach";
 
@@ -156,6 +161,8 @@ fn watch(setup: &Setup, servers: &mut Vec<Server>, orders: &Receiver<Order>) -> 
                     report(&format!("failed {error:#}"));
                 }
             }
+            Ok(Order::Line(line)) if line == PAUSE_CONTROLLERS => signal(servers, Signal::STOP),
+            Ok(Order::Line(line)) if line == RESUME_CONTROLLERS => signal(servers, Signal::CONT),
             Ok(Order::Line(line)) => detached |= line == DETACH,
             Ok(Order::Request(request)) if request.is_stop() => return Some(request),
             Ok(Order::Request(request)) => request.answer(&status(servers)),
@@ -166,6 +173,13 @@ fn watch(setup: &Setup, servers: &mut Vec<Server>, orders: &Receiver<Order>) -> 
                 report(&format!("exited {} {status}", server.name));
             }
         }
+    }
+}
+
+/// Sends a signal to the controllers: all but etcd and kube-apiserver, which start first.
+fn signal(servers: &[Server], signal: Signal) {
+    for server in servers.iter().skip(2).filter(|it| it.ended.is_none()) {
+        let _ = rustix::process::kill_process(Pid::from_child(&server.process), signal);
     }
 }
 

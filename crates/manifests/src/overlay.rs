@@ -76,10 +76,19 @@ impl Identity {
     /// Whether the binding of a role names it.
     pub fn is_bound_by(&self, binding: &Value) -> bool {
         let mut subjects = binding["subjects"].as_array().into_iter().flatten();
-        subjects.any(|subject| {
-            subject["kind"] == "ServiceAccount"
-                && subject["name"] == self.account.as_str()
-                && subject["namespace"] == self.namespace.as_str()
+        let groups = [
+            "system:authenticated".to_owned(),
+            "system:serviceaccounts".to_owned(),
+            format!("system:serviceaccounts:{}", self.namespace),
+        ];
+        subjects.any(|subject| match subject["kind"].as_str() {
+            Some("ServiceAccount") => {
+                subject["name"] == self.account.as_str()
+                    && subject["namespace"] == self.namespace.as_str()
+            }
+            Some("User") => subject["name"] == self.user().as_str(),
+            Some("Group") => groups.iter().any(|it| subject["name"] == it.as_str()),
+            _ => false,
         })
     }
 

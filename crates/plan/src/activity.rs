@@ -69,9 +69,12 @@ impl Activity {
         all
     }
 
-    /// Forgets the counts.
+    /// Forgets the counts. That something begins counts as a change.
     pub fn restart(&self) {
-        *self.changed.lock().unwrap_or_else(PoisonError::into_inner) = Changed::default();
+        *self.changed.lock().unwrap_or_else(PoisonError::into_inner) = Changed {
+            last: Some(Instant::now()),
+            keys: BTreeMap::new(),
+        };
     }
 }
 

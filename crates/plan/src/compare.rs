@@ -36,9 +36,11 @@ pub struct Change {
     pub owner: Option<String>,
     /// The number of Pods that restart, if its Pod template changes.
     pub restarts: Option<u64>,
+    /// Whether its Pod template changes, and its Pods keep the old one until someone deletes them.
+    pub on_delete: bool,
     /// The fields that differ, apart from those of the status.
     pub fields: Vec<Field>,
-    /// What the garbage collector deletes with it: `Pod navy/nemo-0`.
+    /// What the garbage collector has deleted with it: `Pod navy/nemo-0`.
     pub dependents: Vec<String>,
 }
 
@@ -106,72 +108,75 @@ pub fn compare(before: &State, after: &State, installed: &BTreeSet<Id>) -> Chang
             continue;
         }
         let shown = new.as_ref().or(old.as_ref());
+        let (restarts, on_delete) = restarts(&id.kind, old.as_ref(), new.as_ref());
         objects.push(Change {
             action,
             id: id.clone(),
             owner: shown.and_then(owner),
-            restarts: restarts(&id.kind, old.as_ref(), new.as_ref()),
+            restarts,
+            on_delete,
             fields,
             dependents: Vec::new(),
         });
     }
-    name_dependents(&mut objects, before, after);
     Changes {
-        objects,
+        objects: gather_dependents(objects, before),
         status: status.into_values().collect(),
     }
 }
 
-/// Whether only the garbage collector is missing for its end.
+/// Whether only a kubelet or the garbage collector is missing for its end.
 fn is_deleted(object: &Value) -> bool {
     let meta = &object["metadata"];
     let of_collector = |it: &Value| it == "foregroundDeletion" || it == "orphan";
     !meta["deletionTimestamp"].is_null() && list(&meta["finalizers"]).all(of_collector)
 }
 
-/// Lists with each deleted object what the garbage collector deletes next: the objects that have lost all owners.
-fn name_dependents(objects: &mut [Change], before: &State, after: &State) {
-    let uid = |text: &str| -> Option<String> {
-        let object: Value = serde_json::from_str(text).ok()?;
-        object["metadata"]["uid"].as_str().map(str::to_owned)
+/// Lists with each deleted object what the garbage collector has deleted with it: the deleted objects that have lost all owners.
+fn gather_dependents(objects: Vec<Change>, before: &State) -> Vec<Change> {
+    let is_gone = |it: &&Change| matches!(it.action, Action::Deleted | Action::Recreated);
+    let meta = |id: &Id| -> Value {
+        let object = before.get(id).and_then(|it| serde_json::from_str(it).ok());
+        object.map_or(Value::Null, |it: Value| it["metadata"].clone())
     };
-    let mut gone: BTreeMap<String, usize> = BTreeMap::new();
-    for (index, change) in objects.iter().enumerate() {
-        if matches!(change.action, Action::Deleted | Action::Recreated) {
-            let uid = before.get(&change.id).and_then(|it| uid(it));
-            gone.extend(uid.map(|uid| (uid, index)));
-        }
-    }
-    if gone.is_empty() {
-        return;
-    }
-    // What depends on a dependent goes, too.
-    let mut seen: BTreeSet<&Id> = BTreeSet::new();
-    loop {
-        let before_round = seen.len();
-        for (id, object) in after {
-            // Most objects have no owner among the gone ones, and need no parsing.
-            if seen.contains(id) || !object.contains("ownerReferences") {
-                continue;
-            }
-            let Ok(object) = serde_json::from_str::<Value>(object) else {
-                continue;
-            };
-            let meta = &object["metadata"];
-            let mut owners = list(&meta["ownerReferences"]).map(|it| gone.get(text(&it["uid"])));
-            let Some(first) = owners.next().flatten().copied() else {
-                continue;
-            };
-            if owners.all(|it| it.is_some()) {
-                seen.insert(id);
-                gone.insert(text(&meta["uid"]).to_owned(), first);
-                objects[first].dependents.push(id.to_string());
+    let gone: BTreeMap<String, (Id, Value)> = objects
+        .iter()
+        .filter(is_gone)
+        .map(|it| {
+            let meta = meta(&it.id);
+            (text(&meta["uid"]).to_owned(), (it.id.clone(), meta))
+        })
+        .collect();
+    // The owner from which the deletion came, however far up.
+    let root = |id: &Id| -> Option<Id> {
+        let mut at = gone.values().find(|it| it.0 == *id)?;
+        // A chain of owners is no longer than there are objects.
+        for _ in 0..gone.len() {
+            let owners: Option<Vec<_>> = list(&at.1["ownerReferences"])
+                .map(|it| gone.get(text(&it["uid"])))
+                .collect();
+            match owners.as_deref() {
+                Some([first, ..]) => at = first,
+                _ => break,
             }
         }
-        if seen.len() == before_round {
-            return;
+        Some(at.0.clone()).filter(|it| it != id)
+    };
+    let mut dependents: BTreeMap<Id, Vec<String>> = BTreeMap::new();
+    let mut rest = Vec::new();
+    for change in objects {
+        match root(&change.id).filter(|_| change.action == Action::Deleted) {
+            Some(root) => dependents
+                .entry(root)
+                .or_default()
+                .push(change.id.to_string()),
+            None => rest.push(change),
         }
     }
+    for change in &mut rest {
+        change.dependents = dependents.remove(&change.id).unwrap_or_default();
+    }
+    rest
 }
 
 fn is_below(path: &str, field: &str) -> bool {
@@ -186,29 +191,25 @@ fn first_of_status(path: &str) -> String {
     path[..end].to_owned()
 }
 
-/// The number of Pods that restart because the Pod template differs.
-fn restarts(kind: &str, old: Option<&Value>, new: Option<&Value>) -> Option<u64> {
-    let (old, new) = (old?, new?);
+/// The number of Pods that restart because the Pod template differs, and whether they do so only when someone deletes them.
+fn restarts(kind: &str, old: Option<&Value>, new: Option<&Value>) -> (Option<u64>, bool) {
+    let (Some(old), Some(new)) = (old, new) else {
+        return (None, false);
+    };
     if old["spec"]["template"] == new["spec"]["template"]
         && old["metadata"]["uid"] == new["metadata"]["uid"]
     {
-        return None;
+        return (None, false);
     }
     let count = match kind {
-        "Deployment" | "StatefulSet" | "ReplicaSet"
-            if new["spec"]["updateStrategy"]["type"] != "OnDelete" =>
-        {
-            new["spec"]["replicas"].as_u64().unwrap_or(1)
-        }
-        "DaemonSet" if new["spec"]["updateStrategy"]["type"] != "OnDelete" => {
-            old["status"]["desiredNumberScheduled"]
-                .as_u64()
-                .unwrap_or(0)
-        }
-        "Job" => new["spec"]["parallelism"].as_u64().unwrap_or(1),
-        _ => return None,
+        "Deployment" | "StatefulSet" | "ReplicaSet" => new["spec"]["replicas"].as_u64().or(Some(1)),
+        "DaemonSet" => old["status"]["desiredNumberScheduled"].as_u64(),
+        "Job" => new["spec"]["parallelism"].as_u64().or(Some(1)),
+        _ => None,
     };
-    Some(count).filter(|count| *count > 0)
+    let count = count.filter(|count| *count > 0);
+    let on_delete = new["spec"]["updateStrategy"]["type"] == "OnDelete" && count.is_some();
+    (count.filter(|_| !on_delete), on_delete)
 }
 
 /// The controller of an object, or its only owner.
@@ -264,10 +265,10 @@ mod tests {
         of_pod["metadata"]["ownerReferences"] = json!([{ "uid": "2" }]);
         let mut shared = object("Secret", "d", "4", &none);
         shared["metadata"]["ownerReferences"] = json!([{ "uid": "2" }, { "uid": "other" }]);
-        let others = [pod, of_pod, shared];
-        let before = [&[object("Job", "a", "1", &none)], &others[..]].concat();
-        let changes = compared(&before, &others);
-        assert_eq!(actions(&changes), [(Action::Deleted, "a")]);
+        let before = [object("Job", "a", "1", &none), pod, of_pod, shared];
+        let changes = compared(&before, &[]);
+        let expected = [(Action::Deleted, "a"), (Action::Deleted, "d")];
+        assert_eq!(actions(&changes), expected);
         assert_eq!(
             changes.objects[0].dependents,
             ["Pod navy/b", "Secret navy/c"]
@@ -319,6 +320,19 @@ mod tests {
         assert_eq!(restarts(&deployment("1", 2)), None);
         // None runs.
         assert_eq!(restarts(&deployment("2", 0)), None);
+    }
+
+    #[test]
+    fn pods_of_a_set_that_updates_on_deletion_do_not_restart_by_themselves() {
+        let set = |image: &str| {
+            let spec = json!({
+                "replicas": 3, "updateStrategy": { "type": "OnDelete" },
+                "template": { "spec": { "containers": [{ "name": "helm", "image": image }] } },
+            });
+            [object("StatefulSet", "a", "1", &json!({ "spec": spec }))]
+        };
+        let change = compared(&set("1"), &set("2")).objects.remove(0);
+        assert_eq!((change.restarts, change.on_delete), (None, true));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! Only the loopback is there, and nothing of the user's: `/run`, `/tmp` and the home folders are empty, and the rest is read-only. A network
 //! namespace alone would not do: sockets in the file system, such as that of Docker, lead out of it.
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::{fs, io};
@@ -10,6 +11,9 @@ use std::{fs, io};
 use anyhow::Context as _;
 use kbr_envtest::exec;
 use kbr_host::diagnostic::Diagnostic;
+use tempfile::NamedTempFile;
+
+use super::names::RESOLVER;
 
 /// The program of bubblewrap.
 const BWRAP: &str = "bwrap";
@@ -31,6 +35,18 @@ pub struct Sandbox {
     pub written: Vec<PathBuf>,
     /// The current folder, which the operator sees unless it is a home folder. Read-only.
     pub folder: PathBuf,
+    /// What the sandbox has instead of the file with the servers of DNS.
+    pub resolver: NamedTempFile,
+}
+
+/// The file for [`Sandbox::resolver`].
+///
+/// # Errors
+/// It cannot be written.
+pub fn resolver() -> io::Result<NamedTempFile> {
+    let mut file = NamedTempFile::new()?;
+    file.write_all(RESOLVER.as_bytes())?;
+    Ok(file)
 }
 
 /// Runs `arguments` of this kbr in the sandbox.
@@ -48,6 +64,12 @@ pub fn command(sandbox: &Sandbox, arguments: &[&str]) -> anyhow::Result<Command>
     bwrap.arg("--ro-bind").arg(kbr).arg(KBR);
     for path in &sandbox.visible {
         bwrap.arg("--ro-bind").arg(path).arg(path);
+    }
+    // Often a link. A system without the file has no need of another one.
+    if let Ok(path) = fs::canonicalize("/etc/resolv.conf") {
+        bwrap
+            .arg("--ro-bind")
+            .args([sandbox.resolver.path(), &path]);
     }
     // A home folder, or one around it, stays empty.
     let is_shown = !empty().any(|it| it.starts_with(&sandbox.folder));
@@ -86,6 +108,14 @@ fn base(written: &[PathBuf]) -> io::Result<Command> {
         "--die-with-parent",
         "--new-session",
         "--clearenv",
+        // For the server of DNS, in a network without anyone else. As another user, bubblewrap has a second user namespace for these
+        // programs, in which the capability is of no use.
+        "--uid",
+        "0",
+        "--gid",
+        "0",
+        "--cap-add",
+        "CAP_NET_BIND_SERVICE",
     ]);
     show(Path::new("/"), written, &mut bwrap)?;
     for folder in empty() {

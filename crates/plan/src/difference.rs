@@ -18,13 +18,14 @@ pub struct Field {
 }
 
 /// Fields of the metadata that differ without meaning anything.
-const IGNORED: [&str; 6] = [
+const IGNORED: [&str; 7] = [
     "metadata.generation",
     "metadata.creationTimestamp",
     "metadata.uid",
     "metadata.selfLink",
     "apiVersion",
     "metadata.deletionGracePeriodSeconds",
+    "metadata.annotations.\"deployment.kubernetes.io/revision\"",
 ];
 
 /// The fields in which two objects differ. Of a Secret, the values are not among them, only their lengths.

@@ -8,6 +8,7 @@ use kbr_envtest::assets::Assets;
 use kbr_envtest::client::Client;
 use kbr_envtest::control_plane::ControlPlane;
 use kbr_envtest::folder::Folder;
+use kbr_envtest::start::Cluster;
 use kbr_envtest::supervision::Supervision;
 use kbr_envtest::{Progress, progress, start};
 use kbr_host::signals::Stop;
@@ -22,9 +23,11 @@ use super::discovery::{objects, text};
 use super::install::{self, Installed, install};
 use super::load::load;
 use super::mask::mask;
+use super::names::Names;
 use super::read::is_served_by;
 use super::release::Release;
 use super::report::{Published, Report, Run};
+use super::rollouts;
 use super::run::Runner;
 use super::state::{self, State};
 use super::webhooks::Webhooks;
@@ -49,6 +52,8 @@ pub struct Job {
     pub limit: u64,
     /// Whether this process and the operator have a file system and a network of their own.
     pub confined: bool,
+    /// Whether workloads are rolled out: `assets` has the controllers of a cluster.
+    pub rollouts: bool,
 }
 
 /// Does the job.
@@ -58,24 +63,36 @@ pub struct Job {
 pub fn run(job: &Job, stop: &Stop) -> anyhow::Result<Report> {
     let folder = Folder::create()?;
     let audit = folder.path.join("audit.log");
-    let plane = serve(job, &audit, stop)?;
+    let cluster = job.rollouts.then(|| rollouts::cluster(&job.cloned));
+    let mut plane = serve(job, &audit, cluster.as_ref(), stop)?;
     let count: usize = job.cloned.kinds.iter().map(|it| it.objects.len()).sum();
     progress("serving", &format!("{count} objects of the cluster"));
     let mut not_seen = job.cloned.unread.clone();
     let lost = load(&plane, &job.cloned)?.into_iter();
     not_seen.extend(lost.map(|it| format!("not served as it is in the cluster: {it}")));
     let client = plane.client()?;
+    let activity = Activity::follow(&plane.etcd()?)?;
+    if let Some(cluster) = &cluster {
+        let limit = Duration::from_secs(job.limit);
+        rollouts::start(&mut plane, &job.cloned, cluster, &activity, limit)?;
+    }
     let cloned = state::read(&client, &mut not_seen)?;
     let (namespace, account) = job.operator.clone();
     let mut session = Session {
         job,
-        activity: Activity::follow(&plane.etcd()?)?,
+        activity,
         operator: Identity {
             namespace,
             account,
             watched: None,
         },
         audit,
+        names: if job.confined {
+            // Without it, the operator finds no server of DNS.
+            Names::serve().unwrap_or_default()
+        } else {
+            Names::default()
+        },
         installed: Installed::default(),
         events: events(&client)?,
         client,
@@ -93,17 +110,23 @@ pub fn run(job: &Job, stop: &Stop) -> anyhow::Result<Report> {
         if baseline.install.is_empty() {
             baseline.install = installed_today(&job.cloned, &job.operator.0);
         }
-        let (run, after) = session.run(&baseline, &before)?;
+        let (run, after, _) = session.run(&baseline, &before)?;
         report.baseline = Some(run);
         drifted = Some(std::mem::replace(&mut before, after));
     }
     progress("running", "the new release");
-    let (next, after) = session.run(&job.next, &before)?;
+    let (next, after, at_once) = session.run(&job.next, &before)?;
     report.next = next;
+    let compare = |old: &State, new: &State| compare(old, new, &session.installed.ids);
     if let Some(cloned) = &drifted {
-        report.drift = compare(cloned, &before, &session.installed.ids);
+        report.drift = compare(cloned, &before);
     }
-    report.changes = compare(&before, &after, &session.installed.ids);
+    report.changes = compare(&before, at_once.as_ref().unwrap_or(&after));
+    if let Some(at_once) = &at_once {
+        report.later = compare(at_once, &after);
+        rollouts::leave_out(&mut report.later);
+        rollouts::leave_out(&mut report.drift);
+    }
     let unknown = session.installed.unknown.iter();
     not_seen
         .extend(unknown.map(|it| {
@@ -116,12 +139,17 @@ pub fn run(job: &Job, stop: &Stop) -> anyhow::Result<Report> {
         return Ok(report);
     }
     let mut states = vec![&before, &after];
-    states.extend(&drifted);
+    states.extend(drifted.iter().chain(&at_once));
     mask(&report, &states)
 }
 
 /// Starts an API server that takes the objects of a clone.
-fn serve(job: &Job, audit: &Path, stop: &Stop) -> anyhow::Result<ControlPlane> {
+fn serve(
+    job: &Job,
+    audit: &Path,
+    cluster: Option<&Cluster>,
+    stop: &Stop,
+) -> anyhow::Result<ControlPlane> {
     let assets = Assets {
         folder: job.assets.clone(),
     };
@@ -130,7 +158,7 @@ fn serve(job: &Job, audit: &Path, stop: &Stop) -> anyhow::Result<ControlPlane> {
         audit: Some(audit),
         limit: Duration::from_secs(120),
         stop,
-        cluster: None,
+        cluster,
         clone: true,
         progress: Progress::Silent,
         supervision: Supervision::Kbr,
@@ -148,13 +176,18 @@ struct Session<'a> {
     activity: Activity,
     operator: Identity,
     audit: PathBuf,
+    names: Names,
     installed: Installed,
     events: Events,
 }
 
 impl Session<'_> {
-    /// Installs a release, and runs it until it is idle.
-    fn run(&mut self, release: &Release, before: &State) -> anyhow::Result<(Run, State)> {
+    /// Installs a release, and runs it until it is idle. Returns the state then, and the one before workloads were rolled out.
+    fn run(
+        &mut self,
+        release: &Release,
+        before: &State,
+    ) -> anyhow::Result<(Run, State, Option<State>)> {
         let began = Instant::now();
         let certificates = self.plane.folder().join("webhooks");
         let webhooks = Webhooks::new(&release.install, release.webhook_port, &certificates)?;
@@ -162,8 +195,9 @@ impl Session<'_> {
         let installed = install(&self.plane, &self.client, &release.install, &webhooks)?;
         let kinds = state::kinds(&self.client, &mut Vec::new())?;
         let invalid = install::invalid(&release.install, before);
-        let runner = Runner {
-            plane: &self.plane,
+        let mut runner = Runner {
+            plane: &mut self.plane,
+            rollouts: self.job.rollouts,
             client: &self.client,
             activity: &self.activity,
             kinds: &kinds,
@@ -183,11 +217,12 @@ impl Session<'_> {
             invalid,
             refused: ended.requests.refused.into_iter().collect(),
             denied: ended.requests.denied.into_iter().collect(),
+            looked_up: self.names.take(),
             events: self.published()?,
         };
         self.installed.ids.extend(installed.ids);
         self.installed.unknown.extend(installed.unknown);
-        Ok((run, state))
+        Ok((run, state, ended.at_once))
     }
 
     /// The events since the last call, equal ones once.

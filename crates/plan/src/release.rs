@@ -18,10 +18,26 @@ pub struct Release {
     pub command: Vec<String>,
     /// The environment of its container.
     pub environment: BTreeMap<String, String>,
+    /// What else is in its environment.
+    pub references: Vec<Reference>,
     /// The Secrets and `ConfigMap`s in its file system.
     pub mounts: Vec<Mount>,
     /// Where it serves webhooks.
     pub webhook_port: u16,
+}
+
+/// A value of a Secret or `ConfigMap` that is a variable of the container.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Reference {
+    /// The name of the variable; how its name begins if it has no `key`.
+    pub variable: String,
+    /// `Secret` or `ConfigMap`.
+    pub kind: String,
+    /// The name of the object, in the operator's namespace.
+    pub name: String,
+    /// The key of the value; each key is a variable without one.
+    pub key: Option<String>,
 }
 
 /// A Secret or `ConfigMap` that is a folder of the container.
@@ -79,7 +95,8 @@ impl Release {
             if command.len() == 1 {
                 command.extend(list(&container["args"]).map(|it| text(it).to_owned()));
             }
-            release.environment = environment(deployment, container, &release.install);
+            release.environment = environment(deployment, container);
+            release.references = references(container);
             release.mounts.extend(mounts(pod, container));
             let mut ports =
                 list(&container["ports"]).filter(|it| text(&it["name"]).contains("webhook"));
@@ -113,52 +130,56 @@ fn container(pod: &Value) -> &Value {
     manager.or_else(other).unwrap_or(&Value::Null)
 }
 
-fn environment(
-    deployment: &Value,
-    container: &Value,
-    install: &[Value],
-) -> BTreeMap<String, String> {
+/// Whether a variable says neither what else runs nor where it connects.
+#[must_use]
+pub fn is_harmless(name: &str) -> bool {
+    let upper = name.to_uppercase();
+    let is_forbidden = FORBIDDEN.contains(&upper.as_str())
+        || ["LD_", "SSL_", "DYLD_"]
+            .iter()
+            .any(|it| upper.starts_with(it));
+    !is_forbidden
+}
+
+fn environment(deployment: &Value, container: &Value) -> BTreeMap<String, String> {
     let namespace = text(&deployment["metadata"]["namespace"]);
     let pod = &deployment["spec"]["template"]["spec"];
-    let find = |kind: &str, reference: &Value| -> Option<String> {
-        let mut named = install
-            .iter()
-            .filter(|it| it["kind"] == kind && it["metadata"]["name"] == reference["name"]);
-        let object = named.next()?;
-        let key = text(&reference["key"]);
-        let plain = object["data"][key].as_str().filter(|_| kind == "ConfigMap");
-        plain
-            .or(object["stringData"][key].as_str())
-            .map(str::to_owned)
-    };
     let mut all: BTreeMap<String, String> = BTreeMap::new();
     for variable in list(&container["env"]) {
-        let source = &variable["valueFrom"];
-        let value = match source["fieldRef"]["fieldPath"].as_str() {
+        let value = match variable["valueFrom"]["fieldRef"]["fieldPath"].as_str() {
             Some("metadata.namespace") => Some(namespace.to_owned()),
             Some("metadata.name") => Some(format!("{}-0", text(&deployment["metadata"]["name"]))),
             Some("spec.serviceAccountName") => Some(text(&pod["serviceAccountName"]).to_owned()),
             Some("status.podIP" | "status.hostIP") => Some("127.0.0.1".to_owned()),
             Some("spec.nodeName") => Some("plan".to_owned()),
-            _ if source["configMapKeyRef"].is_object() => {
-                find("ConfigMap", &source["configMapKeyRef"])
-            }
-            _ if source["secretKeyRef"].is_object() => find("Secret", &source["secretKeyRef"]),
             _ => variable["value"].as_str().map(|it| expanded(it, &all)),
         };
         let name = text(&variable["name"]);
-        let is_forbidden = |name: &str| {
-            let upper = name.to_uppercase();
-            FORBIDDEN.contains(&upper.as_str())
-                || upper.starts_with("LD_")
-                || upper.starts_with("SSL_")
-                || upper.starts_with("DYLD_")
-        };
-        if let Some(value) = value.filter(|_| !is_forbidden(name)) {
+        if let Some(value) = value.filter(|_| is_harmless(name)) {
             all.insert(name.to_owned(), value);
         }
     }
     all
+}
+
+/// The variables from Secrets and `ConfigMap`s, in the order in which later ones replace earlier ones.
+fn references(container: &Value) -> Vec<Reference> {
+    let of = |from: &Value, suffix: &str, variable: &Value| {
+        ["Secret", "ConfigMap"].into_iter().find_map(|kind| {
+            let field = format!("{}{}{suffix}", kind[..1].to_lowercase(), &kind[1..]);
+            let reference = &from[&field];
+            Some(Reference {
+                variable: text(variable).to_owned(),
+                kind: kind.to_owned(),
+                name: reference["name"].as_str()?.to_owned(),
+                key: reference["key"].as_str().map(str::to_owned),
+            })
+        })
+    };
+    let whole = list(&container["envFrom"]).filter_map(|it| of(it, "Ref", &it["prefix"]));
+    let single =
+        list(&container["env"]).filter_map(|it| of(&it["valueFrom"], "KeyRef", &it["name"]));
+    whole.chain(single).collect()
 }
 
 /// `$(NAME)` is the value of a variable, as in a Pod.
@@ -210,6 +231,7 @@ mod tests {
                         "name": "operator",
                         "args": ["--leader-elect", "--namespace=$(POD_NAMESPACE)"],
                         "ports": [{ "name": "webhook-server", "containerPort": 9876 }],
+                        "envFrom": [{ "prefix": "DB_", "secretRef": { "name": "database" } }],
                         "env": [
                             { "name": "POD_NAMESPACE", "valueFrom": { "fieldRef": { "fieldPath": "metadata.namespace" } } },
                             { "name": "FLEET", "valueFrom": { "configMapKeyRef": { "name": "settings", "key": "fleet" } } },
@@ -234,20 +256,26 @@ mod tests {
 
     #[test]
     fn a_release_runs_as_its_deployment_says() {
-        let settings = json!({ "kind": "ConfigMap", "metadata": { "name": "settings" }, "data": { "fleet": "north" } });
-        let release = Release::new(
-            vec![settings],
-            Some(&deployment()),
-            vec!["/manager".to_owned()],
-        );
+        let command = vec!["/manager".to_owned()];
+        let release = Release::new(Vec::new(), Some(&deployment()), command);
         assert_eq!(
             release.command,
             ["/manager", "--leader-elect", "--namespace=crew-system"]
         );
         // Variables that say what runs, or where it connects, are no part of it.
-        let expected = [("FLEET", "north"), ("POD_NAMESPACE", "crew-system")];
-        let expected = expected.map(|(name, value)| (name.to_owned(), value.to_owned()));
-        assert_eq!(release.environment, BTreeMap::from(expected));
+        let namespace = ("POD_NAMESPACE".to_owned(), "crew-system".to_owned());
+        assert_eq!(release.environment, BTreeMap::from([namespace]));
+        let reference = |variable: &str, kind: &str, name: &str, key: Option<&str>| Reference {
+            variable: variable.to_owned(),
+            kind: kind.to_owned(),
+            name: name.to_owned(),
+            key: key.map(str::to_owned),
+        };
+        let expected = [
+            reference("DB_", "Secret", "database", None),
+            reference("FLEET", "ConfigMap", "settings", Some("fleet")),
+        ];
+        assert_eq!(release.references, expected);
         assert_eq!(release.webhook_port, 9876);
         let written = [CERTIFICATES, "/etc/webhook", "/"].map(PathBuf::from);
         assert_eq!(release.written(), written);

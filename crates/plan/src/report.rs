@@ -1,5 +1,7 @@
 //! The result of a plan, as data.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use super::activity::Refused;
@@ -14,6 +16,8 @@ pub struct Report {
     pub objects: usize,
     /// What the new release changes. Without a baseline, drift is part of it.
     pub changes: Changes,
+    /// What the new release changes besides once workloads are rolled out, if they are.
+    pub later: Changes,
     /// What today's release changes first; nothing without a baseline.
     pub drift: Changes,
     /// How today's release ran.
@@ -40,6 +44,8 @@ pub struct Run {
     pub refused: Vec<Refused>,
     /// Requests that its roles do not allow.
     pub denied: Vec<String>,
+    /// The names that it looked up, none of which the sandbox knows, and how often.
+    pub looked_up: BTreeMap<String, u64>,
     /// Its last lines.
     pub log: String,
     /// The events that it published, the most frequent first.
@@ -86,7 +92,8 @@ impl Report {
     /// Whether nothing would change, and nothing went wrong.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.changes.objects.is_empty() && self.changes.status.is_empty() && !self.is_bad()
+        let is_empty = |it: &Changes| it.objects.is_empty() && it.status.is_empty();
+        is_empty(&self.changes) && is_empty(&self.later) && !self.is_bad()
     }
 
     /// Whether the release cannot be judged or does not work: it is refused something, or never idle.

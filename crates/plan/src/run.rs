@@ -1,6 +1,6 @@
 //! Runs a release until it is idle.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
@@ -21,9 +21,9 @@ use super::activity::{Activity, Requests};
 use super::difference::{Field, differing};
 use super::discovery::{self, Served, objects, text};
 use super::load::folder;
-use super::release::{Mount, Release};
+use super::release::{Mount, Reference, Release, is_harmless};
 use super::report::{Failed, Unsettled};
-use super::state;
+use super::state::{self, State};
 use super::webhooks::Webhooks;
 
 /// How often to look.
@@ -43,6 +43,8 @@ const POD: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 pub struct Ended {
     /// What it requested.
     pub requests: Requests,
+    /// The state before workloads were rolled out, if they were.
+    pub at_once: Option<State>,
     /// Why it did not become idle.
     pub failed: Option<Failed>,
     /// Its last lines.
@@ -51,7 +53,9 @@ pub struct Ended {
 
 /// How a release is run.
 pub struct Runner<'a> {
-    pub plane: &'a ControlPlane,
+    pub plane: &'a mut ControlPlane,
+    /// Whether the controllers of workloads go on once the release is idle without them.
+    pub rollouts: bool,
     pub client: &'a Client,
     pub activity: &'a Activity,
     pub kinds: &'a [Served],
@@ -71,7 +75,7 @@ impl Runner<'_> {
     ///
     /// # Errors
     /// It cannot be started, or a server does not answer.
-    pub fn run(&self, release: &Release, webhooks: &Webhooks) -> anyhow::Result<Ended> {
+    pub fn run(&mut self, release: &Release, webhooks: &Webhooks) -> anyhow::Result<Ended> {
         let mut requests = Requests::from_now(self.audit, self.operator);
         let log = self.plane.folder().join("operator.log");
         let environment = self.environment(release, webhooks)?;
@@ -87,12 +91,21 @@ impl Runner<'_> {
             .spawn()
             .with_context(|| format!("cannot start `{program}`"))?;
         self.activity.restart();
-        let failed = self.wait(&mut process, &mut requests)?;
+        let mut failed = self.wait(&mut process, &mut requests)?;
+        let mut at_once = None;
+        if self.rollouts && failed.is_none() {
+            at_once = Some(state::read(self.client, &mut Vec::new())?);
+            self.activity.restart();
+            self.plane.pause_controllers(false)?;
+            failed = self.wait(&mut process, &mut requests)?;
+            self.plane.pause_controllers(true)?;
+        }
         exec::stop(&mut process, GRACE);
         requests.read()?;
         self.release_leases()?;
         Ok(Ended {
             requests,
+            at_once,
             failed,
             log: logs::tail(&log, 20),
         })
@@ -182,7 +195,7 @@ impl Runner<'_> {
         &self,
         release: &Release,
         webhooks: &Webhooks,
-    ) -> anyhow::Result<Vec<(String, String)>> {
+    ) -> anyhow::Result<BTreeMap<String, String>> {
         let Identity {
             namespace, account, ..
         } = self.operator;
@@ -211,7 +224,10 @@ impl Runner<'_> {
             .trim_start_matches("https://")
             .split_once(':')
             .context("the API server has no port")?;
-        let mut all: Vec<(String, String)> = release.environment.clone().into_iter().collect();
+        let mut all = release.environment.clone();
+        for reference in &release.references {
+            all.extend(self.referenced(reference)?);
+        }
         all.extend([
             (
                 "PATH".to_owned(),
@@ -225,31 +241,51 @@ impl Runner<'_> {
         Ok(all)
     }
 
-    /// Writes the files of a volume: what the object has, or the certificate of the webhooks.
-    fn mount(&self, mount: &Mount, webhooks: &Webhooks) -> anyhow::Result<()> {
-        let plural = if mount.kind == "Secret" {
-            "secrets"
-        } else {
-            "configmaps"
-        };
-        let path = format!(
-            "/api/v1/namespaces/{}/{plural}/{}",
-            self.operator.namespace, mount.name
-        );
-        let object = match mount.name.as_str() {
-            "" => None,
-            _ => self.client.find(&path, "application/json")?,
-        };
+    /// The variables that the reference stands for, as far as the object has them.
+    fn referenced(&self, reference: &Reference) -> anyhow::Result<Vec<(String, String)>> {
+        let Reference {
+            variable,
+            kind,
+            name,
+            key,
+        } = reference;
+        let found = self.data(kind, name)?.into_iter();
+        let named = found.filter_map(|(name, value)| {
+            let variable = match key {
+                Some(key) if *key == name => variable.clone(),
+                Some(_) => return None,
+                None => format!("{variable}{name}"),
+            };
+            Some((variable, String::from_utf8(value).ok()?))
+        });
+        Ok(named.filter(|(name, _)| is_harmless(name)).collect())
+    }
+
+    /// The data of a Secret or `ConfigMap` of the operator's namespace; nothing if it does not exist.
+    fn data(&self, kind: &str, name: &str) -> anyhow::Result<Vec<(String, Vec<u8>)>> {
+        if name.is_empty() {
+            return Ok(Vec::new());
+        }
+        let plural = format!("{}s", kind.to_lowercase());
+        let namespace = &self.operator.namespace;
+        let path = format!("/api/v1/namespaces/{namespace}/{plural}/{name}");
+        let object = self.client.find(&path, "application/json")?;
         let object = object.unwrap_or_default();
-        let mut files: Vec<(String, Vec<u8>)> = Vec::new();
-        for (name, value) in object["data"].as_object().into_iter().flatten() {
+        let data = object["data"].as_object().into_iter().flatten();
+        let decoded = data.map(|(name, value)| {
             let value = text(value);
-            let content = match mount.kind.as_str() {
+            let content = match kind {
                 "Secret" => BASE64_STANDARD.decode(value)?,
                 _ => value.as_bytes().to_vec(),
             };
-            files.push((name.clone(), content));
-        }
+            Ok((name.clone(), content))
+        });
+        decoded.collect()
+    }
+
+    /// Writes the files of a volume: what the object has, or the certificate of the webhooks.
+    fn mount(&self, mount: &Mount, webhooks: &Webhooks) -> anyhow::Result<()> {
+        let mut files = self.data(&mount.kind, &mount.name)?;
         if mount.kind == "Secret"
             && (files.is_empty() || files.iter().any(|(name, _)| name == "tls.crt"))
         {

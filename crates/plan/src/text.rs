@@ -1,5 +1,6 @@
 //! A report -> text for a terminal, or Markdown for a pull request.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use kbr_host::lines::one_line;
@@ -34,9 +35,12 @@ pub fn text(report: &Report, title: &Title, details: bool) -> String {
     if !rows.is_empty() {
         text += "\n";
     }
-    for row in rows {
-        text += &row;
+    text.extend(rows);
+    let rows = self::rows(&report.later, &[], details);
+    if !rows.is_empty() {
+        text += "\n  once Pods are rolled out:\n";
     }
+    text.extend(rows);
     text += "\n";
     for line in summary(report, details) {
         writeln!(text, "{line}").ok();
@@ -65,7 +69,7 @@ fn headline(report: &Report, title: &Title) -> String {
         cluster,
         baseline,
     } = title;
-    let (changed, objects) = (report.changes.objects.len(), report.objects);
+    let (changed, objects) = (count(report, |_| true), report.objects);
     let what = match changed {
         0 => format!("would change none of {objects} objects"),
         changed => format!("would change {changed} of {objects} objects"),
@@ -80,6 +84,21 @@ fn headline(report: &Report, title: &Title) -> String {
         .ok(),
     };
     one_line(&line).into_owned() + "\n"
+}
+
+/// The number of these objects among those that change, and of what goes with them.
+fn count(report: &Report, is_counted: impl Fn(&Change) -> bool) -> usize {
+    let changes = [&report.changes, &report.later];
+    let counted = changes
+        .iter()
+        .flat_map(|it| &it.objects)
+        .filter(|it| is_counted(it));
+    let (mut ids, mut dependents) = (BTreeSet::new(), 0);
+    for change in counted {
+        ids.insert(&change.id);
+        dependents += change.dependents.len();
+    }
+    ids.len() + dependents
 }
 
 fn rows(changes: &Changes, refused: &[Refused], details: bool) -> Vec<String> {
@@ -127,6 +146,9 @@ fn row(change: &Change, kind: usize, name: usize, details: bool) -> String {
     }
     if let Some(count) = change.restarts {
         words.push(count_of(count, "Pod restarts", "Pods restart"));
+    }
+    if change.on_delete {
+        words.push("each Pod restarts when someone deletes it (OnDelete)".to_owned());
     }
     if !change.dependents.is_empty() {
         let shown: Vec<&str> = change
@@ -204,7 +226,7 @@ fn shortened(text: &str, details: bool) -> String {
 /// What follows the objects.
 fn summary(report: &Report, details: bool) -> Vec<String> {
     let mut lines = Vec::new();
-    for status in &report.changes.status {
+    for status in report.changes.status.iter().chain(&report.later.status) {
         let fields: Vec<&str> = status.fields.iter().map(String::as_str).collect();
         let objects = format!("{} {}", status.objects, status.kind);
         lines.push(format!("status: {} of {objects}", fields.join(", ")));
@@ -229,12 +251,7 @@ fn summary(report: &Report, details: bool) -> Vec<String> {
             );
         }
     }
-    let changed = report
-        .changes
-        .objects
-        .iter()
-        .filter(|it| it.action != Action::Deleted)
-        .count();
+    let changed = count(report, |it| it.action != Action::Created);
     let same = report.objects.saturating_sub(changed);
     lines.push(format!(
         "{} as they are",
@@ -269,6 +286,14 @@ fn of_run(run: &Run, details: bool) -> Vec<String> {
         &run.invalid,
     );
     list("its roles do not allow:", &run.denied);
+    let looked_up = run.looked_up.iter();
+    let looked_up: Vec<String> = looked_up
+        .map(|(name, times)| format!("{name}, {}", count_of(*times, "time", "times")))
+        .collect();
+    list(
+        "it looked up names that the sandbox does not know:",
+        &looked_up,
+    );
     let events: Vec<String> = run
         .events
         .iter()

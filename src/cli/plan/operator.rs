@@ -11,10 +11,11 @@ use kbr_manifests::audit::permissions;
 use kbr_manifests::overlay::{self, Identity, OVERLAY};
 use kbr_plan::read;
 use kbr_plan::release::Release;
+use kbr_plan::rollouts::READ;
 use kbr_plan::wanted::{Wanted, named, wanted};
 use kbr_programs::cargo;
 use kbr_scaffold::workdir;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::super::dist;
 use super::Args;
@@ -50,12 +51,21 @@ pub fn prepare(args: &Args) -> anyhow::Result<Prepared> {
         None
     };
     let install = installed_by(args.install.as_deref(), root.as_deref())?;
-    let operator = identity(&args.reading, &install)?;
+    let deployed = deployed(args)?;
+    let mut reading = args.reading.clone();
+    if let Some(deployed) = deployed
+        .as_ref()
+        .filter(|_| reading.service_account.is_none())
+    {
+        reading.service_account = Some(account_of(deployed));
+    }
+    let operator = identity(&reading, &install)?;
     let wanted = match args.clone {
         Some(_) => BTreeSet::new(),
-        None => wanted_of(&args.reading, &install, &operator)?,
+        None => wanted_of(&reading, &install, &operator)?,
     };
     let deployment = Operator::find(&install).map(|it| it.deployment.clone());
+    let deployment = deployment.or(deployed);
     let mut visible = Vec::new();
     let today = match &root {
         Some(root) if args.baseline.is_none() => baseline::build(root, args.against.as_deref())?,
@@ -94,6 +104,27 @@ pub fn prepare(args: &Args) -> anyhow::Result<Prepared> {
         visible,
         folder,
     })
+}
+
+/// The operator's Deployment in the cluster, if the arguments name it.
+fn deployed(args: &Args) -> anyhow::Result<Option<Value>> {
+    let Some(name) = &args.deployment else {
+        return Ok(None);
+    };
+    let (namespace, name) = name
+        .split_once('/')
+        .with_context(|| format!("--deployment `{name}` is not NAMESPACE/NAME"))?;
+    let get = reading::get(args.reading.context.as_deref())?;
+    let path = format!("/apis/apps/v1/namespaces/{namespace}/deployments/{name}");
+    Ok(Some(get(&path).map_err(reading::unreadable)?))
+}
+
+/// `navy-system/navy`
+fn account_of(deployment: &Value) -> String {
+    let namespace = deployment["metadata"]["namespace"].as_str();
+    let account = deployment["spec"]["template"]["spec"]["serviceAccountName"].as_str();
+    let (namespace, account) = (namespace.unwrap_or_default(), account.unwrap_or("default"));
+    format!("{namespace}/{account}")
 }
 
 fn no_operator() -> anyhow::Error {
@@ -145,15 +176,21 @@ pub fn wanted_of(
     install: &[Value],
     operator: &Identity,
 ) -> anyhow::Result<BTreeSet<Wanted>> {
+    let kinds = reading.kinds.iter().map(String::as_str);
+    let of_rollouts = READ.into_iter().filter(|_| reading.rollouts);
+    let also: BTreeSet<Wanted> = kinds.chain(of_rollouts).map(named).collect();
     if !reading.kinds.is_empty() {
-        return Ok(reading.kinds.iter().map(|it| named(it)).collect());
+        return Ok(also);
     }
-    let mut roles = install.to_vec();
+    let mut roles = match &reading.role {
+        Some(file) => bound(objects(file)?, operator),
+        None => install.to_vec(),
+    };
     if reading.service_account.is_some() {
         let get = reading::get(reading.context.as_deref())?;
         roles.extend(read::roles(&get, operator).map_err(reading::unreadable)?);
     }
-    let wanted = wanted(&permissions(&roles, operator, &[]));
+    let mut wanted = wanted(&permissions(&roles, operator, &[]));
     if wanted.is_empty() {
         let user = operator.user();
         return Err(
@@ -162,7 +199,25 @@ pub fn wanted_of(
                 .into(),
         );
     }
+    wanted.extend(also);
     Ok(wanted)
+}
+
+/// The roles, with a binding of each to the operator.
+fn bound(mut roles: Vec<Value>, operator: &Identity) -> Vec<Value> {
+    let bindings: Vec<Value> = roles
+        .iter()
+        .map(|role| {
+            json!({
+                "kind": format!("{}Binding", role["kind"].as_str().unwrap_or_default()),
+                "metadata": { "namespace": role["metadata"]["namespace"] },
+                "roleRef": { "kind": role["kind"], "name": role["metadata"]["name"] },
+                "subjects": [{ "kind": "User", "name": operator.user() }],
+            })
+        })
+        .collect();
+    roles.extend(bindings);
+    roles
 }
 
 /// Today's release, if the arguments say its command.

@@ -1,12 +1,9 @@
 //! Which objects of a cluster `kbr plan` and `kbr clone` read, and how.
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 
 use anyhow::Context as _;
-use kbr_envtest::assets::{Assets, Store};
-use kbr_envtest::platform::Platform;
-use kbr_envtest::selector::Selector;
-use kbr_envtest::{installed, progress};
 use kbr_host::diagnostic::{Diagnostic, Problem};
 use kbr_host::output;
 use kbr_manifests::overlay::Identity;
@@ -19,7 +16,7 @@ use serde_json::Value;
 use super::super::dist;
 
 /// What is read of a cluster.
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Reading the cluster")]
 pub struct Reading {
     /// The context of your kubeconfig [default: the current one]
@@ -28,9 +25,15 @@ pub struct Reading {
     /// The `ServiceAccount` of the operator: what its roles in the cluster allow is read
     #[arg(long, value_name = "NAMESPACE/NAME")]
     pub service_account: Option<String>,
+    /// Read what the roles in this file allow, as YAML, instead of those that install the operator
+    #[arg(long, value_name = "FILE", conflicts_with = "service_account")]
+    pub role: Option<PathBuf>,
     /// Read these kinds instead, such as `pods,captains.crew.example.com`
     #[arg(long, value_name = "KINDS", value_delimiter = ',')]
     pub kinds: Vec<String>,
+    /// Also read Pods, `ReplicaSets`, `ControllerRevisions` and Nodes: a plan then rolls out workloads, for an operator that waits for them
+    #[arg(long)]
+    pub rollouts: bool,
     /// Keep the values of Secrets; no report prints one
     #[arg(long)]
     pub secrets: bool,
@@ -41,35 +44,6 @@ pub struct Reading {
 
 fn redaction(text: &str) -> Result<Redaction, String> {
     Redaction::parse(text).map_err(|error| error.to_string())
-}
-
-/// The programs for a cluster of this version: of the same minor version, if they are installed.
-///
-/// # Errors
-/// None are installed.
-pub fn assets(kubernetes: &str) -> anyhow::Result<Assets> {
-    let mut numbers = kubernetes.trim_start_matches('v').split('.');
-    let minor = numbers.next().zip(numbers.next());
-    if let Some((major, minor)) = minor
-        && let Ok(selector) = format!("{major}.{minor}").parse::<Selector>()
-    {
-        let versions = installed::list(&Store::new(None)?, &selector, &Platform::host())?;
-        if let Some(found) = versions
-            .into_iter()
-            .find(installed::InstalledVersion::is_complete)
-        {
-            return Ok(Assets {
-                folder: found.folder,
-            });
-        }
-    }
-    let found = installed::find(None)?;
-    let version = found.kubernetes().unwrap_or_default();
-    progress(
-        "serving",
-        &format!("Kubernetes {version} instead of {kubernetes}, which is not installed"),
-    );
-    Ok(found)
 }
 
 /// The answer of the cluster to a GET.
