@@ -2,6 +2,7 @@
 
 mod api_server;
 mod deletion;
+mod lease;
 mod observer;
 mod operator;
 mod options;
@@ -16,7 +17,8 @@ use std::process::ExitCode;
 use anyhow::Context;
 
 use self::api_server::ApiServer;
-pub use self::options::Options;
+use self::lease::Lease;
+pub use self::options::{Agrees, Options};
 use self::screen::{Command, Screen};
 use self::session::Session;
 use crate::watch::Watch;
@@ -32,7 +34,20 @@ pub fn run(mut options: Options) -> anyhow::Result<ExitCode> {
     let stop = Stop::register()?;
     let folder = std::env::current_dir().context("cannot find the current folder")?;
     let root = workdir::find_root(&folder)?;
-    let project = workdir::load(&root)?.head.name;
+    let head = workdir::load(&root)?.head;
+    // Dropped last: the deployed operator goes on once this one has ended.
+    let lease = match options.agrees.take() {
+        Some(agrees) if options.use_existing_cluster => {
+            let names = head.names();
+            let name = lease::Name {
+                namespace: names.namespace,
+                name: names.lease,
+            };
+            lease::take(name, agrees, &stop)?
+        }
+        _ => None,
+    };
+    let project = head.name;
     let with_screen = !options.plain && output::has_screen();
     let screen = with_screen.then(|| Screen::open(&project, &stop));
     let screen = screen.transpose()?;
@@ -47,9 +62,12 @@ pub fn run(mut options: Options) -> anyhow::Result<ExitCode> {
     };
     // Dropped before the screen, which shows how it ends.
     let mut session = Session::new(root, server, options.operator, screen.as_ref())?;
-    while !stop.requested() {
+    let is_lost = || lease.as_ref().is_some_and(Lease::is_lost);
+    while !stop.requested() && !is_lost() {
         let watch = session.run_once(&stop);
-        wait_for_a_change(&mut session, screen.as_ref(), &watch, &stop);
+        wait_for_a_change(&mut session, screen.as_ref(), &watch, || {
+            stop.requested() || is_lost()
+        });
     }
     let discarded = session.discarded();
     drop(session);
@@ -57,12 +75,21 @@ pub fn run(mut options: Options) -> anyhow::Result<ExitCode> {
     if let Some(discarded) = discarded {
         output::problem("warning", &discarded);
     }
+    anyhow::ensure!(
+        !is_lost(),
+        "another operator leads: two would write the same objects"
+    );
     Ok(ExitCode::SUCCESS)
 }
 
 /// Obeys the keys of the screen meanwhile.
-fn wait_for_a_change(session: &mut Session, screen: Option<&Screen>, watch: &Watch, stop: &Stop) {
-    while !stop.requested() && !watch.changed() {
+fn wait_for_a_change(
+    session: &mut Session,
+    screen: Option<&Screen>,
+    watch: &Watch,
+    is_over: impl Fn() -> bool,
+) {
+    while !is_over() && !watch.changed() {
         session.notice_its_end();
         let commands = screen.map(Screen::commands).unwrap_or_default();
         if commands.contains(&Command::ApplySamples) {

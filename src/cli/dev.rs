@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use super::clones;
 use super::envtest::ClusterArgs;
-use crate::dev::{self, Options};
+use super::prompt;
+use crate::dev::{self, Agrees, Options};
 
 /// Run the operator locally with its own API server, and restart it whenever a source changes
 ///
@@ -30,6 +31,11 @@ pub struct Args {
     /// Use the cluster in your kubeconfig and install nothing there: like `make run` after each change
     #[arg(long)]
     use_existing_cluster: bool,
+    /// Take the Lease of the operator that is deployed in that cluster, and give it back at the end
+    ///
+    /// Without this flag, kbr asks if a deployed operator leads. It takes no Lease if the operator runs with `--leader-elect`.
+    #[arg(long, requires = "use_existing_cluster")]
+    take_lease: bool,
     /// Start a whole cluster, not only an API server
     #[arg(long, conflicts_with = "use_existing_cluster")]
     cluster: bool,
@@ -72,6 +78,10 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         let clone = args.clone.as_deref();
         Some(clones::start(clone, cluster.as_ref(), args.store.clone())?)
     };
+    let flags = args.operator.iter().filter_map(|it| it.to_str());
+    let elects = flags
+        .into_iter()
+        .any(|it| it.starts_with("--leader-elect") && it != "--leader-elect=false");
     let (assets, load) = start.map(|it| (it.assets, it.load)).unzip();
     dev::run(Options {
         assets,
@@ -81,8 +91,17 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         samples: args.samples,
         plain: args.plain,
         use_existing_cluster: args.use_existing_cluster,
+        agrees: (!elects).then(|| agrees(args.take_lease)),
         start_timeout: Duration::from_secs(args.start_timeout),
         store: args.store,
         operator: args.operator,
+    })
+}
+
+/// Whether the user agrees to take the Lease of the operator that leads.
+fn agrees(taken: bool) -> Agrees {
+    Box::new(move |question| {
+        let help = "pass --take-lease, or scale the Deployment of the operator to 0";
+        Ok(taken || prompt::yes_or_no(question, false, help)?)
     })
 }

@@ -8,11 +8,16 @@ use kbr_envtest::assets::Assets;
 use kbr_envtest::run::Load;
 use kbr_envtest::start;
 
+/// Answers a question.
+pub type Agrees = Box<dyn FnOnce(&str) -> anyhow::Result<bool>>;
+
 /// Options for running the operator.
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub struct Options {
     /// Against the cluster of the kubeconfig, where nothing is installed.
     pub use_existing_cluster: bool,
+    /// Asks whether to take the Lease of the deployed operator; without it, it is not taken.
+    pub agrees: Option<Agrees>,
     /// The rest of a cluster, if the operator is to have more than an API server.
     pub cluster: Option<start::Cluster>,
     /// The programs of the servers, if their data is not kept.

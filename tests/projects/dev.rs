@@ -156,8 +156,22 @@ test ! -e "$XDG_DATA_HOME/kbr/clusters/dev-captains"
 
 const EXISTING: &str = r#"
 kubectl get crd captains.crew.my.domain
-start --use-existing-cluster
+# The deployed operator leads.
+kubectl create namespace captains-system
+lease() { kubectl get lease captains.my.domain -n captains-system -o jsonpath='{.spec.holderIdentity}'; }
+kubectl create -f - <<END
+{ "apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": { "name": "captains.my.domain", "namespace": "captains-system" },
+  "spec": { "holderIdentity": "deployed", "leaseDurationSeconds": 3600, "renewTime": "$(date -u +%Y-%m-%dT%H:%M:%S.000000Z)" } }
+END
+if echo n | kbr dev --use-existing-cluster 2>error; then exit 1; fi
+grep 'deployed leads in the cluster' error
+test "$(lease)" = deployed
+kubectl patch lease captains.my.domain -n captains-system --type=merge \
+  -p '{ "spec": { "leaseDurationSeconds": 3, "renewTime": "'"$(date -u +%Y-%m-%dT%H:%M:%S.000000Z)"'" } }'
+start --use-existing-cluster --take-lease
+printed 'waiting until its leader has ended' 1
 printed 'started captains' 1
+case $(lease) in kbr-dev-*) ;; *) exit 1 ;; esac
 kubectl apply -f object.yaml
 kubectl wait --for=condition=Ready --timeout=3m captain/a
 sed -i 's/belay/ahoy/' $code
@@ -165,6 +179,7 @@ printed 'started captains' 2
 if grep installed dev.log; then exit 1; fi
 test -z "$(kubectl get mutatingwebhookconfigurations -o name)"
 end
+test -z "$(lease)"
 kubectl get captain a
 "#;
 
