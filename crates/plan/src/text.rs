@@ -48,16 +48,17 @@ pub fn text(report: &Report, title: &Title, details: bool) -> String {
     text
 }
 
-/// The report as Markdown: the text in a block, below a heading.
+/// The report as Markdown: the text in a block, below a heading. All of it is code, so that no name is a mention, a link or HTML.
+#[must_use]
 pub fn markdown(report: &Report, title: &Title, details: bool) -> String {
     let shown = text(report, title, details);
     let (head, body) = shown.split_once('\n').unwrap_or((&shown, ""));
     // Text of a cluster may contain a fence; a longer one encloses it.
     let longest = body.split(|it| it != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest.max(2) + 1);
-    let head = head.replace(['<', '>', '@', '[', ']', '`', '*', '_', '#', '!'], "");
+    let head = head.replace('`', "'");
     format!(
-        "**{}**\n\n{fence}diff\n{}\n{fence}\n",
+        "**`{}`**\n\n{fence}diff\n{}\n{fence}\n",
         head.trim(),
         body.trim_matches('\n')
     )
@@ -348,4 +349,25 @@ fn why(who: &str, failed: &Failed, details: bool) -> Vec<String> {
 
 fn count_of(count: u64, one: &str, several: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { several })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_of_the_markdown_is_code() {
+        let title = Title {
+            operator: "@crew".to_owned(),
+            cluster: "`https://example.com`".to_owned(),
+            baseline: Some("<b>\n# 1".to_owned()),
+        };
+        let report = Report {
+            not_seen: vec!["````\n@crew".to_owned()],
+            ..Report::default()
+        };
+        let shown = "**`@crew would change none of 0 objects in 'https://example.com', compared with <b>\\n# 1`**\n\n\
+                     `````diff\n0 objects stay as they are\nnot seen:\n  ````\\n@crew\n`````\n";
+        assert_eq!(markdown(&report, &title, false), shown);
+    }
 }
