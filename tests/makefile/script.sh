@@ -43,7 +43,7 @@ end_namespaces() {
 end_namespaces &
 
 mkdir -p target
-printf '#!/bin/sh\ntest "$*" != "manifests finalizers" || exec "%s" "$@"\n' "$KBR_BINARY" > target/kbr
+printf '#!/bin/sh\ntest "$1" != plan || exit "$2"\ntest "$*" != "manifests finalizers" || exec "%s" "$@"\n' "$KBR_BINARY" > target/kbr
 chmod +x target/kbr
 # `kbr envtest run` has installed the CRDs.
 works uninstall
@@ -59,6 +59,11 @@ works build-installer IMG=captains:v3
 grep --quiet 'image: captains:v3' dist/install.yaml
 works docker-build docker-push IMG=x:1 CONTAINER_TOOL=echo
 is "$(grep -v '^echo' target/output)" "$(printf '%s\n' 'build --tag x:1 .' 'push x:1')"
+works plan CONTEXT=prod ARGS=--details KBR=echo
+is "$(grep -v '^echo' target/output)" "$(printf '%s\n' manifests 'plan --context prod --details')"
+# kbr exits with this code.
+works plan ARGS=2
+fails Error plan ARGS=3
 
 # The namespace admits the Deployment's Pod, and rejects a Pod that violates the strictest standard.
 pod() {
