@@ -1,4 +1,4 @@
-//! The workflows of kbr and of generated projects: what they run is pinned, what they build has no token, and their scripts do their job.
+//! The workflows of kbr, of generated projects and of the recipe for plans: what they run is pinned, what they build has no token, and their scripts do their job.
 
 mod support;
 
@@ -34,6 +34,28 @@ fn generated() -> BTreeMap<String, String> {
     workflows(project.path())
 }
 
+/// The workflows of the recipe for plans.
+fn recipe() -> BTreeMap<String, String> {
+    let page = fs::read_to_string(repository().join("docs/recipes/plan.md")).unwrap();
+    let blocks = page.split("```yaml\n# .github/workflows/").skip(1);
+    let workflow = |block: &str| {
+        let (name, text) = block.split_once('\n').unwrap();
+        (
+            name.to_owned(),
+            text.split("```").next().unwrap().to_owned(),
+        )
+    };
+    blocks.map(workflow).collect()
+}
+
+/// All of them, with their names.
+fn all() -> impl Iterator<Item = (String, String)> {
+    workflows(repository())
+        .into_iter()
+        .chain(generated())
+        .chain(recipe())
+}
+
 /// The jobs of a workflow, by name.
 fn jobs(text: &str) -> Map<String, Value> {
     let parsed: Value = serde_saphyr::from_str(text).unwrap();
@@ -48,7 +70,7 @@ fn steps(job: &Value) -> &[Value] {
 #[test]
 fn every_action_is_pinned_to_a_commit_with_its_version() {
     let mut count = 0;
-    for (name, text) in workflows(repository()).into_iter().chain(generated()) {
+    for (name, text) in all() {
         for line in text.lines().filter(|line| line.contains("uses: ")) {
             let (_, action) = line.split_once("uses: ").unwrap();
             let (commit, version) = action
@@ -69,7 +91,7 @@ fn every_action_is_pinned_to_a_commit_with_its_version() {
 #[test]
 fn a_job_that_builds_may_only_read_and_sees_no_secret() {
     let mut built = Vec::new();
-    for (name, text) in workflows(repository()).into_iter().chain(generated()) {
+    for (name, text) in all() {
         for (job, value) in jobs(&text) {
             let builds = |step: &Value| {
                 let run = step["run"].as_str().unwrap_or_default();
@@ -107,7 +129,16 @@ fn a_job_that_builds_may_only_read_and_sees_no_secret() {
     built.sort();
     assert_eq!(
         built,
-        ["book", "kbr", "lint", "manifests", "test", "upgrade"]
+        [
+            "book",
+            "build",
+            "kbr",
+            "lint",
+            "manifests",
+            "plan",
+            "test",
+            "upgrade"
+        ]
     );
 }
 
@@ -236,4 +267,62 @@ fn an_upgrade_includes_workflows_with_a_token_that_may_change_them() {
     );
     let body = fs::read_to_string(folder.path().join("temp/result/body")).unwrap();
     assert!(body.contains("It has conflicts."), "{body}");
+}
+
+/// A `gh` that knows one pull request and its plan, and prints what it is to write.
+const GH: &str = r#"#!/bin/sh
+case "$*" in
+*/pulls*) echo "$NUMBER" ;;
+*/artifacts?name=plan*) echo 5 ;;
+*/zip) cat plan.txt ;;
+'api --paginate'*) echo "$EARLIER" ;;
+*) echo gh "$@" ;;
+esac
+"#;
+
+/// What the second workflow of the recipe writes for a plan: its last request, and the comment.
+fn comment(plan: &str, number: &str, earlier: &str) -> (String, Option<String>) {
+    let folder = tempfile::tempdir().unwrap();
+    let job = &jobs(&recipe()["plan-comment.yml"])["comment"];
+    write(&folder.path().join("bin/gh"), GH.as_bytes());
+    write(&folder.path().join("bin/unzip"), b"#!/bin/sh\ncat \"$2\"\n");
+    write(&folder.path().join("plan.txt"), plan.as_bytes());
+    let script = format!(
+        "chmod +x bin/*; mkdir temp\n{}",
+        steps(job)[0]["run"].as_str().unwrap()
+    );
+    let env = [
+        ("GITHUB_REPOSITORY", "crew/captains"),
+        ("COMMIT", "c0ffee"),
+        ("BRANCH", "crew:feature"),
+        ("RUN", "3"),
+        ("NUMBER", number),
+        ("EARLIER", earlier),
+    ];
+    let output = bash(folder.path(), &script, &env);
+    let error = stderr(&output, folder.path());
+    assert!(output.status.success(), "{error}");
+    let comment = fs::read_to_string(folder.path().join("temp/comment")).ok();
+    (stdout(&output, folder.path()), comment)
+}
+
+#[test]
+fn a_plan_becomes_a_comment_in_which_all_is_code() {
+    let hostile = "@everyone\r<img src=x>\n\n```\n    ~~~\n\x1b[2J[link](https://example.com)\n";
+    let (request, text) = comment(hostile, "7", "");
+    let post = "gh api --silent --method POST repos/crew/captains/issues/7/comments";
+    assert!(request.starts_with(post), "{request}");
+    assert_eq!(
+        text.unwrap(),
+        "<!-- kbr plan -->\nWhat c0ffee would change:\n\n    @everyone<img src=x>\n    \n    ```\n        ~~~\n    [2J[link](https://example.com)\n"
+    );
+    let (request, text) = comment(&"\n".repeat(100_000), "7", "11");
+    let patch = "gh api --silent --method PATCH repos/crew/captains/issues/comments/11";
+    assert!(request.starts_with(patch), "{request}");
+    assert!(text.unwrap().len() < 65_536);
+}
+
+#[test]
+fn a_plan_of_an_older_commit_is_not_shown() {
+    assert_eq!(comment("", "", ""), (String::new(), None));
 }
