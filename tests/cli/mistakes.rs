@@ -271,3 +271,25 @@ fn manual_pages_have_the_usage_and_omit_internal_commands() {
         "{words}"
     );
 }
+
+/// What an author of an operator in Go sees, whose project has a PROJECT of kubebuilder.
+#[test]
+fn a_plan_outside_of_a_project_of_kbr_asks_for_a_command_and_never_names_cargo() {
+    let folder = tempfile::tempdir().unwrap();
+    let texts = [
+        "the current folder is not in a project of kbr",
+        "`kbr plan --install release.yaml -- ./manager",
+    ];
+    let account = ["nothing says which ServiceAccount", "--service-account"];
+    for project in [None, Some("layout:\n- go.kubebuilder.io/v4\n")] {
+        if let Some(project) = project {
+            std::fs::write(folder.path().join("PROJECT"), project).unwrap();
+        }
+        for flags in ["", "--context prod", "--against v1", "--baseline ./manager"] {
+            fails(folder.path(), &format!("plan {flags}"), 1, &texts);
+        }
+        fails(folder.path(), "plan -- ./manager", 1, &account);
+        let output = kbr(folder.path(), "plan --install missing.yaml -- ./manager");
+        assert!(!printed(&output).to_lowercase().contains("cargo"));
+    }
+}

@@ -295,7 +295,8 @@ impl Tables {
     }
 }
 
-fn is_kubebuilders(text: &str) -> bool {
+/// Whether a PROJECT is that of kubebuilder.
+pub fn is_kubebuilders(text: &str) -> bool {
     text.lines()
         .any(|line| line.starts_with("layout:") || line.starts_with("projectName:"))
 }

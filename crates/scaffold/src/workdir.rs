@@ -60,6 +60,12 @@ pub fn load(root: &Path) -> anyhow::Result<Project> {
     }
 }
 
+/// Whether the project at `root` is one of kubebuilder.
+#[must_use]
+pub fn is_kubebuilders(root: &Path) -> bool {
+    read(root).is_ok_and(|it| it.is_some_and(|text| project::is_kubebuilders(&text)))
+}
+
 /// Like [`load`], for commands that create projects: `None` if PROJECT is missing or empty.
 ///
 /// # Errors

@@ -46,7 +46,9 @@ pub struct Prepared {
 pub fn prepare(args: &Args) -> anyhow::Result<Prepared> {
     let folder = std::env::current_dir().context("cannot find the current folder")?;
     let root = if args.command.is_empty() {
-        Some(workdir::find_root(&folder).map_err(|_| no_operator())?)
+        let root = workdir::find_root(&folder).ok();
+        let root = root.filter(|it| !workdir::is_kubebuilders(it));
+        Some(root.ok_or_else(no_operator)?)
     } else {
         None
     };
