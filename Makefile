@@ -101,7 +101,8 @@ pin: ## Pin the actions and images of kbr's and generated workflows to the newes
 demo: ## Scaffold an operator and watch it reconcile on a real API server
 	demo/run
 
-pictures: control-plane prometheus ## Draw the pictures of the docs again, from a run of `kbr dev`
+pictures: control-plane prometheus bubblewrap ## Draw the pictures of the docs again, from runs of `kbr plan` and `kbr dev`
+	cargo build --quiet --workspace --all-features --bin kbr --example releases
 	cargo run --quiet --example pictures -- target/debug/kbr
 
 book: target/tools/bin/mdbook target/tools/bin/mdbook-mermaid ## Build the book as a site: target/book/index.html

@@ -1,9 +1,10 @@
-//! Draws the pictures of the docs from a run of `kbr dev` with the operator of `examples/foo`: its screen in a terminal, and its
-//! dashboard with what Prometheus scraped meanwhile. `make pictures` runs it.
+//! Draws the pictures of the docs: what `kbr plan` prints of the operator of `tests/plan`, and a run of `kbr dev` with that of `examples/foo`,
+//! its screen in a terminal, and its dashboard with what Prometheus scraped meanwhile. `make pictures` runs it.
 
 mod chart;
 mod dashboard;
 mod dev;
+mod plan;
 mod prometheus;
 #[path = "../../tests/support/terminal.rs"]
 mod pty;
@@ -42,6 +43,7 @@ const NOT_DRAWN: &str = "Webhooks";
 fn main() {
     let kbr = PathBuf::from(env::args_os().nth(1).expect("the path of kbr"));
     let kbr = kbr.canonicalize().expect("kbr exists");
+    draw("plan", "kbr plan", plan::terminal(&kbr).screen());
     let metrics = format!("127.0.0.1:{}", prometheus::free_port());
     let flags = [
         format!("--metrics-bind-address={metrics}"),
@@ -59,12 +61,7 @@ fn main() {
     screen.shows("3 Pods are available");
     screen.shows("errors and warnings");
     screen.shows("operator  running for 20s");
-    for (name, theme) in [
-        ("dev-light.svg", theme::LIGHT),
-        ("dev-dark.svg", theme::DARK),
-    ] {
-        write(name, &screen::picture(screen.terminal.screen(), &theme));
-    }
+    draw("dev", "kbr dev", screen.terminal.screen());
     draw_dashboard(&metrics, |foos| kubectl(&kbr, kubeconfig, "apply", foos));
     screen.end();
 }
@@ -126,6 +123,14 @@ fn foos(count: u32, round: u32) -> Value {
 fn now() -> f64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
     now.expect("a time after 1970").as_secs_f64()
+}
+
+/// Draws a terminal in both themes.
+fn draw(name: &str, title: &str, screen: &vt100::Screen) {
+    for (suffix, theme) in [("light", theme::LIGHT), ("dark", theme::DARK)] {
+        let picture = screen::picture(screen, title, &theme);
+        write(&format!("{name}-{suffix}.svg"), &picture);
+    }
 }
 
 fn write(name: &str, picture: &str) {

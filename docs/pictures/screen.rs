@@ -11,13 +11,13 @@ const WIDTH: u32 = 8;
 const HEIGHT: u32 = 18;
 const MARGIN: u32 = 14;
 
-pub fn picture(screen: &vt100::Screen, theme: &Theme) -> String {
+pub fn picture(screen: &vt100::Screen, title: &str, theme: &Theme) -> String {
     let (rows, columns) = screen.size();
     let width = u32::from(columns.get()) * WIDTH + 2 * MARGIN;
     let height = u32::from(rows.get()) * HEIGHT + 2 * MARGIN;
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" role=\"img\">\n\
-         <title>kbr dev in a terminal</title>\n\
+         <title>{title} in a terminal</title>\n\
          <rect x=\"1\" y=\"1\" width=\"{}\" height=\"{}\" rx=\"8\" fill=\"{}\" stroke=\"{}\"/>\n\
          <g font-family=\"ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace\" font-size=\"13\" \
          fill=\"{}\" xml:space=\"preserve\">\n",

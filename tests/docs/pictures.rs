@@ -79,10 +79,11 @@ fn the_picture_of_the_dashboard_has_the_titles_of_its_panels() {
 }
 
 #[test]
-fn the_readme_shows_both_pictures() {
+fn the_readme_shows_the_pictures_of_terminals() {
     let readme = read("README.md");
-    for picture in ["docs/pictures/dev-light.svg", "docs/pictures/dev-dark.svg"] {
-        assert!(readme.contains(&format!("=\"{picture}\"")), "{picture}");
+    for name in ["plan-light", "plan-dark", "dev-light", "dev-dark"] {
+        let picture = format!("=\"docs/pictures/{name}.svg\"");
+        assert!(readme.contains(&picture), "{picture}");
     }
 }
 
