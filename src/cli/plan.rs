@@ -135,12 +135,27 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         rollouts,
     };
     let report = inside::start(&job, (!args.unconfined).then_some(&sandbox))?;
-    output::data(&match args.output {
+    let printed = match args.output {
         Format::Text => text::text(&report, &title, args.details),
         Format::Markdown => text::markdown(&report, &title, args.details),
         Format::Json => serde_json::to_string_pretty(&report)? + "\n",
-    })?;
+    };
+    match args.output {
+        Format::Text => output::colored_data(&printed, color)?,
+        Format::Markdown | Format::Json => output::data(&printed)?,
+    }
     Ok(exit_code(&report))
+}
+
+/// The color of a line that begins with a sign: green, yellow or red.
+fn color(line: &str) -> Option<u8> {
+    let sign = line.strip_prefix("  ")?.chars().next()?;
+    match sign {
+        '+' => Some(32),
+        '~' | '±' => Some(33),
+        '-' | '!' => Some(31),
+        _ => None,
+    }
 }
 
 fn exit_code(report: &Report) -> ExitCode {

@@ -61,6 +61,32 @@ pub fn data(text: &str) -> anyhow::Result<()> {
     }
 }
 
+/// Prints data as [`data`] does, each line of it in the color that `color` has for it: a code of ANSI, such as 31 for red. Only a terminal has
+/// colors, and none if `NO_COLOR` is set.
+///
+/// # Errors
+/// As [`data`].
+pub fn colored_data(text: &str, color: impl Fn(&str) -> Option<u8>) -> anyhow::Result<()> {
+    let is_set = |name: &str| std::env::var_os(name).is_some_and(|it| !it.is_empty());
+    let is_dumb = std::env::var_os("TERM").is_none_or(|it| it == "dumb");
+    if !is_data_shown() || is_set("NO_COLOR") || is_dumb {
+        return data(text);
+    }
+    let mut out = io::stdout().lock();
+    for line in text.lines() {
+        let shown = visible(line);
+        let written = match color(line) {
+            Some(code) => writeln!(out, "\x1b[{code}m{shown}\x1b[0m"),
+            None => writeln!(out, "{shown}"),
+        };
+        match written {
+            Err(error) if error.kind() == ErrorKind::BrokenPipe => return Ok(()),
+            result => result.context("cannot write to standard output")?,
+        }
+    }
+    Ok(())
+}
+
 /// Whether data goes to a terminal.
 pub fn is_data_shown() -> bool {
     io::stdout().is_terminal()

@@ -147,7 +147,8 @@ impl<'a> Comparison<'a> {
         let explored = Self::new(Arc::new(scenario), self.seed, self.test, &mut Vec::new());
         let history = &explored.reference.history;
         // An operator rejects a spec with a webhook or an error, not with a panic.
-        let failing = history.failing.first().filter(|_| history.panics == 0);
+        let is_own = history.panics == 0 && history.denied.is_none();
+        let failing = history.failing.first().filter(|_| is_own);
         let failing = failing.map(|key| oracle::failure(history, key));
         if let Some(why) = history.rejected.first().cloned().or(failing) {
             return Ok(Err(why));

@@ -14,6 +14,7 @@ use manager::{
     Manager, Options,
     harness::{self, Clock, Controllers, Hooks},
 };
+use serde_json::Value;
 use tokio::{
     task::{AbortHandle, JoinHandle},
     time::{Instant, sleep},
@@ -260,6 +261,9 @@ impl Environment {
     async fn idle_at(&mut self, schedule: Option<Duration>) -> Result<(), Broken> {
         let (quiet, began) = (self.scenario.quiet, Instant::now());
         let (mut last, mut since) = (self.last_change(), began);
+        // An operator that asks to be called again before everything due has happened has always something due.
+        let polls = self.plan.lateness().map(|by| by * 3 + quiet);
+        let mut changed = began;
         loop {
             // Once it is quiet, hardly anything happens.
             let is_recent = since.elapsed() < RECENT;
@@ -268,7 +272,11 @@ impl Environment {
             let period = period.min(quiet).min(left.unwrap_or(period));
             self.next_moment(period).await?;
             let version = self.last_change();
-            if version != last || !self.is_idle() || self.network.waits() || self.network.elects() {
+            if version != last {
+                changed = Instant::now();
+            }
+            let is_idle = self.is_idle() || polls.is_some_and(|it| changed.elapsed() >= it);
+            if version != last || !is_idle || self.network.waits() || self.network.elects() {
                 (last, since) = (version, Instant::now());
             }
             self.progresses(began)?;
@@ -380,6 +388,33 @@ impl Environment {
     pub(super) fn urls(&self) -> Vec<String> {
         let urls = |objects: &mut Objects| objects.urls();
         self.api.change_quietly(urls)
+    }
+
+    /// Which of these objects are Jobs or Pods that have ended.
+    pub(super) fn ended(&self, urls: &[String]) -> Vec<String> {
+        let is_ended = |url: &&String| {
+            let found = Path::parse(url).and_then(|path| {
+                self.api
+                    .change_quietly(|objects| objects.get(&path).cloned())
+            });
+            let status = &found.unwrap_or_default()["status"];
+            let is_over = |it: &Value| {
+                ["Complete", "Failed"]
+                    .iter()
+                    .any(|over| it["type"] == *over)
+            };
+            let mut conditions = status["conditions"].as_array().into_iter().flatten();
+            ["Succeeded", "Failed"]
+                .iter()
+                .any(|it| status["phase"] == *it)
+                || conditions.any(|it| is_over(it) && it["status"] == "True")
+        };
+        let is_run = |url: &&String| url.contains("/jobs/") || url.contains("/pods/");
+        urls.iter()
+            .filter(is_run)
+            .filter(is_ended)
+            .cloned()
+            .collect()
     }
 
     /// The URLs of the objects that have an owner, and neither the user has created nor were there `before`.

@@ -47,6 +47,8 @@ pub(super) struct History {
     pub(super) world_deleted: Vec<String>,
     /// The children at rest, by their URLs.
     pub(super) children: Vec<String>,
+    /// Which of these are Jobs and Pods that have ended.
+    pub(super) ended: Vec<String>,
     pub(super) kinds: Vec<String>,
     /// Whether the operator has sent reads that may be answered with what was stored before.
     pub(super) reads_old: bool,
@@ -67,6 +69,10 @@ pub(super) struct History {
     pub(super) panicked: Option<String>,
     /// What the operator asked for and is not allowed.
     pub(super) denied: Option<String>,
+    /// Whether a step of the user could not be taken where the plan has it: such a history says nothing about the operator.
+    pub(super) is_misplaced: bool,
+    /// The steps of the user that have changed nothing, from 1.
+    pub(super) idle_steps: Vec<usize>,
     /// Why it could not go on.
     pub(super) broken: Option<Broken>,
 }

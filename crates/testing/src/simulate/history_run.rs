@@ -15,6 +15,7 @@ use tokio::runtime::Builder;
 use super::{
     actors,
     environment::Environment,
+    explore,
     history::{Broken, Created, History},
     interference::{corrupt, restored},
     network::How,
@@ -64,6 +65,7 @@ impl Environment {
         self.history.deleted_early = self.network.lock().deleted;
         if !self.history.deleted_early {
             self.history.children = self.children(&before);
+            self.history.ended = self.ended(&self.history.children);
             self.history.world = self.read_in_the_world(&before);
             self.change_by_hand().await?;
             self.write_back().await?;
@@ -77,6 +79,9 @@ impl Environment {
             self.history.errors_at_rest = self.errors();
             self.history.alive = self.network.lock().writes;
             self.network.delete();
+            self.idle().await?;
+        }
+        if self.network.delete_created() {
             self.idle().await?;
         }
         self.history.gone = self.state();
@@ -98,7 +103,8 @@ impl Environment {
             let left = self.state();
             deleted.retain(|title, _| !left.contains_key(title));
             self.history.deleted_by_user.extend(deleted.into_keys());
-            self.history.undoable.push(self.is_undoable(version));
+            let undoable = self.is_undoable(version, &before);
+            self.history.undoable.push(undoable);
             let undone = self.plan.undone() == Some(self.network.lock().steps);
             self.rest().await?;
             if undone {
@@ -129,8 +135,17 @@ impl Environment {
         self.pause().await
     }
 
-    /// Whether objects of the user have changed since a version, and nothing else.
-    fn is_undoable(&self, version: u64) -> bool {
+    /// Whether objects of the user have changed since a version, and nothing else. One that is deleted cannot be brought back.
+    fn is_undoable(&self, version: u64, before: &[(Path, Value)]) -> bool {
+        let is_kept = |(path, _): &(Path, Value)| {
+            let found = self
+                .api
+                .change_quietly(|objects| objects.get(path).cloned());
+            found.is_some_and(|it| it["metadata"]["deletionTimestamp"].is_null())
+        };
+        if !before.iter().all(is_kept) {
+            return false;
+        }
         let objects = self.scenario.objects.iter();
         let own: Vec<_> = objects.map(|(path, _)| path.url()).collect();
         let changed = self
@@ -185,7 +200,15 @@ impl Environment {
                 if deleted {
                     objects.delete_now(&path);
                 } else if let Some(mut object) = objects.get(&path).cloned() {
-                    corrupt(&mut object);
+                    match objects.schema(&path) {
+                        // A change that the schema allows.
+                        Some((schema, rules)) => {
+                            let changes = explore::changes(&object, &schema, &rules);
+                            let other = changes.into_iter().find(|it| it.to.is_some());
+                            other.into_iter().for_each(|it| it.make(&mut object));
+                        }
+                        None => drop(corrupt(&mut object)),
+                    }
                     object["metadata"]["generation"] = Value::Null;
                     objects.put(&path, object);
                 }
@@ -247,6 +270,8 @@ fn ended(mut environment: Environment, broken: Option<Broken>) -> History {
     history.rejected = std::mem::take(&mut state.rejected);
     history.notes = std::mem::take(&mut state.notes).into_iter().collect();
     history.denied = state.denied.take();
+    history.is_misplaced = state.is_misplaced;
+    history.idle_steps = std::mem::take(&mut state.idle_steps);
     history.events = std::mem::take(&mut state.events);
     history.kinds = state.kinds.iter().cloned().collect();
     history.reads_old = state.lag.is_allowed;

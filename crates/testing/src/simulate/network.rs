@@ -3,6 +3,7 @@
 use std::{
     collections::BTreeSet,
     ops::Deref,
+    panic::{self, AssertUnwindSafe},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -82,6 +83,12 @@ pub(super) struct State {
     /// Whether the user has created the objects, and deleted them.
     pub(super) created: bool,
     pub(super) deleted: bool,
+    /// What the user has created in steps, by its URLs.
+    created_in_steps: Vec<String>,
+    /// Whether a step of the user could not be taken where the plan has it.
+    pub(super) is_misplaced: bool,
+    /// The steps that have changed nothing, from 1.
+    pub(super) idle_steps: Vec<usize>,
     /// What the user will create once it is gone.
     recreated: Vec<(Path, Value)>,
     pub(super) resync: bool,
@@ -332,7 +339,45 @@ impl Network {
             state.steps += 1;
             self.record(&mut state, Happened::Action(format!("the user {what}")));
         }
-        step(&self.api);
+        let before = self.api.change_quietly(|objects| objects.urls());
+        self.take(next + 1, step.as_ref());
+        let mut created = self.api.change_quietly(|objects| objects.urls());
+        created.retain(|url| !before.contains(url));
+        self.lock().created_in_steps.extend(created);
+    }
+
+    /// Takes a step, the one with this number from 1. If it panics before its turn, it needs what is not there yet, and the operator has no
+    /// part in that. In its turn, a panic is the author's to see.
+    fn take(&self, number: usize, step: &(dyn Fn(&FakeApi) + Send + Sync)) {
+        let version = || self.api.change_quietly(|objects| objects.version());
+        let before = version();
+        if self.plan.has_other_actions() {
+            let taken = panic::catch_unwind(AssertUnwindSafe(|| step(&self.api)));
+            self.lock().is_misplaced |= taken.is_err();
+        } else {
+            step(&self.api);
+        }
+        if version() == before {
+            self.lock().idle_steps.push(number);
+        }
+    }
+
+    /// Deletes what the user has created in steps, once the other objects are gone: they may need it to the end. Returns whether there
+    /// was anything.
+    pub(super) fn delete_created(&self) -> bool {
+        let created = std::mem::take(&mut self.lock().created_in_steps);
+        let found = created.iter().filter_map(|url| Path::parse(url));
+        let found: Vec<_> = found
+            .filter(|path| {
+                self.api
+                    .change_quietly(|objects| objects.get(path).is_some())
+            })
+            .collect();
+        for path in &found {
+            self.tell(Happened::Action(format!("the user deletes {path}")));
+            self.api.remove(path);
+        }
+        !found.is_empty()
     }
 
     /// Deletes the objects of the scenario, as the user does.
@@ -366,7 +411,8 @@ impl Network {
                 object.remove("status");
             }
             if let Some(meta) = object["metadata"].as_object_mut() {
-                meta.retain(|field, _| ["name", "namespace", "labels"].contains(&field.as_str()));
+                let written = ["name", "namespace", "labels", "annotations"];
+                meta.retain(|field, _| written.contains(&field.as_str()));
             }
             self.lock().recreated.push((path.clone(), object));
             self.api.remove(path);

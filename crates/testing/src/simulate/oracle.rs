@@ -60,6 +60,11 @@ pub(super) fn check(
     plan: &Plan,
     history: &History,
 ) -> Option<Finding> {
+    let is_early = |step: &usize| !reference.history.idle_steps.contains(step);
+    // A step that changes nothing here, and something in its turn, came before what it needs.
+    if history.is_misplaced || history.idle_steps.iter().any(is_early) {
+        return None;
+    }
     alone(scenario, history)
         .or_else(|| {
             // What happens too late may rightly be skipped.

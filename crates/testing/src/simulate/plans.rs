@@ -327,7 +327,8 @@ fn written_back(reference: &History) -> Vec<What> {
     paths.map(What::WriteBack).collect()
 }
 
-/// What someone may do to children by hand. What an operator does not watch, it cannot repair.
+/// What someone may do to children by hand. What an operator does not watch, it cannot repair; a Job or a Pod that has ended is removed by
+/// others as well, and need not come back.
 fn by_hand(reference: &History) -> Vec<What> {
     let is_watched = |path: &&String| {
         let path = Path::parse(path);
@@ -336,10 +337,10 @@ fn by_hand(reference: &History) -> Vec<What> {
     let children = reference.children.iter().filter(is_watched);
     children
         .flat_map(|path| {
-            [
-                What::ChildDeleted(path.clone()),
-                What::ChildEdited(path.clone()),
-            ]
+            let edited = What::ChildEdited(path.clone());
+            let is_ended = reference.ended.contains(path);
+            let deleted = (!is_ended).then(|| What::ChildDeleted(path.clone()));
+            deleted.into_iter().chain([edited])
         })
         .collect()
 }

@@ -29,10 +29,10 @@ impl Project {
     /// If a file of it cannot be read.
     pub(super) fn of_test() -> anyhow::Result<Self> {
         let package = env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
-        let is_root = |folder: &&File| folder.join("PROJECT").is_file();
-        let root = package
-            .as_deref()
-            .and_then(|it| it.ancestors().find(is_root));
+        // A debugger starts the test without cargo, in its folder or another one.
+        let started = || env::current_dir().into_iter().chain(env::current_exe());
+        let folders = package.map_or_else(|| started().collect(), |package| vec![package]);
+        let root = folders.iter().find_map(|folder| root(folder));
         root.map_or_else(|| Ok(Self::default()), Self::read)
     }
 
@@ -82,6 +82,21 @@ impl Project {
         };
         self.samples.iter().filter_map(with_path).collect()
     }
+}
+
+/// The folder with the nearest `PROJECT` file.
+fn root(folder: &File) -> Option<&File> {
+    let mut folders = folder.ancestors();
+    folders.find(|it| it.join("PROJECT").is_file())
+}
+
+/// The note for a test that was started without cargo, and in which nothing of a project is known.
+pub(super) fn note_without_cargo(project: &Project) -> Option<String> {
+    let is_unknown = project.definitions.is_empty() && project.permissions.is_none();
+    let is_without = is_unknown && env::var_os("CARGO_MANIFEST_DIR").is_none();
+    is_without.then(|| {
+        "the test was started without cargo: neither the CRDs nor the role of its project are checked".to_owned()
+    })
 }
 
 fn path(kind: &ReconciledKind, version: &str, meta: &Value) -> Option<Path> {

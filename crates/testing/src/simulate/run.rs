@@ -15,7 +15,7 @@ use tokio::runtime::Builder;
 use super::{
     comparison::Comparison,
     plan::{Fault, Plan, What},
-    project::Project,
+    project::{self, Project},
     scenario::{Operator, Scenario, Settings},
     unchecked::unchecked,
 };
@@ -169,8 +169,8 @@ fn explore(comparison: &Comparison<'_>, summary: &mut Summary) -> anyhow::Result
 
 /// Adds what the project of the test says, and notes what the author should know.
 fn prepared(mut scenario: Scenario) -> anyhow::Result<(Scenario, Vec<String>)> {
-    let mut notes = Vec::new();
     let project = Project::of_test()?;
+    let mut notes: Vec<String> = project::note_without_cargo(&project).into_iter().collect();
     scenario.crds.splice(0..0, project.definitions.clone());
     scenario.kinds = Kinds::read(&scenario.crds);
     if scenario.permissions.is_none() {

@@ -3,6 +3,7 @@
 //! A reconcile has a constant `BUGGY`, so that the two differ in nothing else.
 
 mod anvil;
+mod believed;
 mod conversion;
 mod crash;
 mod defects;
