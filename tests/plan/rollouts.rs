@@ -36,12 +36,12 @@ fn what_an_operator_does_after_a_rollout_is_told_apart_from_what_it_does_at_once
 }
 
 /// Deletes a captain, whose children go, too, and a `ConfigMap`, whose owner is not in the clone, stays.
-const COLLECTED: &str = r#"
+const COLLECTED: &str = r"
 kubectl get captains -n navy -o jsonpath='{.items[*].metadata.uid}' > uids
 kubectl delete captain same -n navy --wait=false
 kubectl wait --for=delete --timeout=120s configmap/same -n navy
 kubectl get configmap orphan -n navy
-"#;
+";
 
 #[test]
 fn servers_begin_with_the_objects_of_a_clone_and_collect_what_loses_its_owner() {

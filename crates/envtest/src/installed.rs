@@ -130,7 +130,7 @@ pub fn find_for_cluster(store: Option<PathBuf>) -> anyhow::Result<Assets> {
     Ok(assets)
 }
 
-/// The programs for the objects of a cluster of the version `kubernetes`, such as `v1.36.2+k3s1`: of its minor version if the store has
+/// The programs for the objects of a cluster of the version `kubernetes`, as its API server names it: of its minor version if the store has
 /// them, otherwise those of [`find`], which it reports. A whole cluster has the version of [`find_for_cluster`].
 ///
 /// # Errors

@@ -69,9 +69,9 @@ pub(super) struct History {
     pub(super) panicked: Option<String>,
     /// What the operator asked for and is not allowed.
     pub(super) denied: Option<String>,
-    /// Whether a step of the user could not be taken where the plan has it: such a history says nothing about the operator.
-    pub(super) is_misplaced: bool,
-    /// The steps of the user that have changed nothing, from 1.
+    /// The steps of the user, from 1, that could not be taken where the plan has them: such a history says nothing about the operator.
+    pub(super) misplaced_steps: Vec<usize>,
+    /// Those that have changed nothing.
     pub(super) idle_steps: Vec<usize>,
     /// Why it could not go on.
     pub(super) broken: Option<Broken>,

@@ -204,8 +204,9 @@ impl Environment {
                         // A change that the schema allows.
                         Some((schema, rules)) => {
                             let changes = explore::changes(&object, &schema, &rules);
-                            let other = changes.into_iter().find(|it| it.to.is_some());
-                            other.into_iter().for_each(|it| it.make(&mut object));
+                            if let Some(other) = changes.iter().find(|it| it.to.is_some()) {
+                                other.make(&mut object);
+                            }
                         }
                         None => drop(corrupt(&mut object)),
                     }
@@ -270,7 +271,7 @@ fn ended(mut environment: Environment, broken: Option<Broken>) -> History {
     history.rejected = std::mem::take(&mut state.rejected);
     history.notes = std::mem::take(&mut state.notes).into_iter().collect();
     history.denied = state.denied.take();
-    history.is_misplaced = state.is_misplaced;
+    history.misplaced_steps = std::mem::take(&mut state.misplaced_steps);
     history.idle_steps = std::mem::take(&mut state.idle_steps);
     history.events = std::mem::take(&mut state.events);
     history.kinds = state.kinds.iter().cloned().collect();

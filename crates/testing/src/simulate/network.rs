@@ -85,9 +85,8 @@ pub(super) struct State {
     pub(super) deleted: bool,
     /// What the user has created in steps, by its URLs.
     created_in_steps: Vec<String>,
-    /// Whether a step of the user could not be taken where the plan has it.
-    pub(super) is_misplaced: bool,
-    /// The steps that have changed nothing, from 1.
+    /// The steps of the user, from 1, that could not be taken where the plan has them, and those that have changed nothing.
+    pub(super) misplaced_steps: Vec<usize>,
     pub(super) idle_steps: Vec<usize>,
     /// What the user will create once it is gone.
     recreated: Vec<(Path, Value)>,
@@ -353,7 +352,9 @@ impl Network {
         let before = version();
         if self.plan.has_other_actions() {
             let taken = panic::catch_unwind(AssertUnwindSafe(|| step(&self.api)));
-            self.lock().is_misplaced |= taken.is_err();
+            if taken.is_err() {
+                self.lock().misplaced_steps.push(number);
+            }
         } else {
             step(&self.api);
         }

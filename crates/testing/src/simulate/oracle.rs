@@ -62,7 +62,7 @@ pub(super) fn check(
 ) -> Option<Finding> {
     let is_early = |step: &usize| !reference.history.idle_steps.contains(step);
     // A step that changes nothing here, and something in its turn, came before what it needs.
-    if history.is_misplaced || history.idle_steps.iter().any(is_early) {
+    if !history.misplaced_steps.is_empty() || history.idle_steps.iter().any(is_early) {
         return None;
     }
     alone(scenario, history)
