@@ -86,6 +86,11 @@ impl FakeApi {
         harness::manager(options, "test.example.com", &server, clock)
     }
 
+    /// The clock of the managers on this server.
+    pub(crate) fn clock(&self) -> Clock {
+        self.clock.clone()
+    }
+
     /// From now on, objects are converted by this manager, if it converts any.
     pub(crate) fn converted_by(&self, manager: &Manager) {
         self.convert_by(conversions(manager));

@@ -141,9 +141,10 @@ impl Environment {
         Self {
             scenario: scenario.clone(),
             plan: plan.clone(),
+            // A step of the user may advance it.
+            clock: api.clock().late(plan.lateness().unwrap_or_default()),
             api,
             network,
-            clock: Clock::for_tests().late(plan.lateness().unwrap_or_default()),
             processes: Vec::new(),
             actors,
             history: History::default(),

@@ -27,12 +27,20 @@ pub(super) fn of(test: Option<&str>, plan: &Plan, finding: &Finding, history: &H
     if let Some(why) = &history.unplayed {
         let _ = writeln!(story, "help: {why}");
     }
-    let test = test.unwrap_or_default();
+    // Otherwise, other tests whose names contain this one run as well.
+    let test = test.map_or_else(String::new, |test| format!(" {test} -- --exact"));
+    let _ = if plan.0.is_empty() {
+        writeln!(story, "replay: cargo test{test}")
+    } else {
+        writeln!(
+            story,
+            "replay: KBR_SIMULATE='{plan}' cargo test{test}\n\
+             pin: simulate(register)….replay(\"{plan}\").run()"
+        )
+    };
     let _ = writeln!(
         story,
-        "replay: KBR_SIMULATE='{plan}' cargo test {test}\n\
-         pin: simulate(register)….replay(\"{plan}\").run()\n\
-         help: `.without(Oracle::{:?}, \"why\")` if this is all right",
+        "help: `.without(Oracle::{:?}, \"why\")` if this is all right",
         finding.oracle
     );
     story.trim_end().to_owned()

@@ -101,3 +101,35 @@ fn it_panics_if_a_requeue_is_late() {
         |manager| ships(manager).reconcile(reconcile::<false>),
     );
 }
+
+/// Removes its log after a day, and asks to be called again in time, or does not.
+#[test]
+fn what_is_due_in_a_day_is_forgotten() {
+    const DAY: Duration = Duration::from_secs(24 * 3600);
+    fn ended(register: fn(&mut Manager)) -> Simulation {
+        kbr_testing::simulate(register)
+            .object(&crate::kinds::ship("argo"))
+            .user("waits for a day", |api| api.advance(DAY))
+    }
+    async fn reconcile<const BUGGY: bool>(ship: Arc<Ship>, cx: Context<Ship>) -> Reconciled {
+        let created = ship.metadata.creation_timestamp.as_ref();
+        let end = created.map_or_else(|| cx.now(), |it| it.0) + DAY;
+        let log = name(&ship, "log");
+        if cx.now() >= end {
+            if let Some(log) = cx.get::<ConfigMap>(&*log)? {
+                cx.delete(&*log).await?;
+            }
+            return done();
+        }
+        cx.apply(&map(&log, "flag", &flag(&ship))).await?;
+        if BUGGY {
+            return done();
+        }
+        Ok(Action::requeue_at(end))
+    }
+    pair_in(
+        |manager| ships(manager).reconcile(reconcile::<true>),
+        |manager| ships(manager).reconcile(reconcile::<false>),
+        ended,
+    );
+}

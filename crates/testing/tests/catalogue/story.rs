@@ -36,7 +36,7 @@ fn a_failure_is_a_story_with_the_line_that_replays_it() {
     let (plan, test) = replay.split_once('\'').unwrap();
     let name = "story::a_failure_is_a_story_with_the_line_that_replays_it";
     assert!(
-        test.starts_with(&format!(" cargo test {name}\n")),
+        test.starts_with(&format!(" cargo test {name} -- --exact\n")),
         "{story}"
     );
     assert!(story.contains("missing: Service default/argo"), "{story}");
