@@ -3,6 +3,9 @@
 mod class;
 mod reader;
 
+use std::collections::HashMap;
+use std::sync::{LazyLock, Mutex, PoisonError};
+
 use regex::Regex;
 
 use reader::Reader;
@@ -23,10 +26,23 @@ pub fn matches(pattern: &str, text: &str) -> Option<bool> {
     Some(compiled(pattern)?.is_match(text))
 }
 
-/// A pattern in Rust; `None` if it is not known.
+/// The most patterns that are kept.
+const KEPT: usize = 1000;
+
+/// A pattern in Rust; `None` if it is not known. To compile it takes longer than to match it, so the first thousand are kept.
 #[must_use]
 pub fn compiled(pattern: &str) -> Option<Regex> {
-    Regex::new(&translate(pattern).ok()?).ok()
+    static COMPILED: LazyLock<Mutex<HashMap<String, Option<Regex>>>> =
+        LazyLock::new(Mutex::default);
+    let mut compiled = COMPILED.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = compiled.get(pattern) {
+        return known.clone();
+    }
+    let new = translate(pattern).ok().and_then(|it| Regex::new(&it).ok());
+    if compiled.len() < KEPT {
+        compiled.insert(pattern.to_owned(), new.clone());
+    }
+    new
 }
 
 impl Reader<'_> {

@@ -4,9 +4,7 @@
 //! `k8s.io/apiextensions-apiserver`.
 
 use std::cell::Cell;
-use std::collections::BTreeMap;
 
-use regex::Regex;
 use serde_json::{Map, Value};
 
 use crate::number;
@@ -61,18 +59,14 @@ struct Validation<'s> {
     steps: &'s Cell<usize>,
     /// Whether the API server's words leave out a long pattern, which each value that does not match would repeat.
     is_brief: bool,
-    /// The patterns so far: compiling one takes longer than matching it. `None` for those that are not known.
-    patterns: BTreeMap<String, Option<Regex>>,
 }
 
 impl<'s> Validation<'s> {
     fn within(steps: &'s Cell<usize>) -> Self {
-        let (found, patterns) = (Vec::new(), BTreeMap::new());
         Self {
-            found,
+            found: Vec::new(),
             steps,
             is_brief: false,
-            patterns,
         }
     }
 
@@ -170,7 +164,7 @@ impl<'s> Validation<'s> {
             let why = format!("should be at least {least} chars long");
             self.invalid(path, value, &why, format!("is shorter than {least}"));
         } else if let Some(pattern) = schema["pattern"].as_str()
-            && self.matches(pattern, text) == Some(false)
+            && re2::matches(pattern, text) == Some(false)
         {
             let brief = short(pattern);
             let plain = format!("does not match `{brief}`");
@@ -184,16 +178,6 @@ impl<'s> Validation<'s> {
             let problem = Problem::of_value(Reason::TypeInvalid, path, value, &why);
             self.found.push(problem.plain(plain));
         }
-    }
-
-    /// Whether `text` contains a match of a pattern; `None` if that is not known.
-    fn matches(&mut self, pattern: &str, text: &str) -> Option<bool> {
-        if !self.patterns.contains_key(pattern) {
-            let compiled = re2::compiled(pattern);
-            self.patterns.insert(pattern.to_owned(), compiled);
-        }
-        let compiled = self.patterns.get(pattern)?.as_ref()?;
-        Some(compiled.is_match(text))
     }
 
     /// Validates how many there are of something: what the API server calls it, and what plain words do.
