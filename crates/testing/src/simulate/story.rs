@@ -24,7 +24,12 @@ pub(super) fn of(test: Option<&str>, plan: &Plan, finding: &Finding, history: &H
     for line in shortened(&history.events[..until]) {
         let _ = writeln!(story, "    {line}");
     }
-    if let Some(why) = &history.unplayed {
+    // What is not allowed is why it waits.
+    if let Some(why) = history
+        .unplayed
+        .as_ref()
+        .filter(|_| history.denied.is_none())
+    {
         let _ = writeln!(story, "help: {why}");
     }
     // Otherwise, other tests whose names contain this one run as well.
@@ -69,11 +74,14 @@ fn line(event: &Event) -> String {
     format!("{:>8.1?}s  {event}", event.after.as_secs_f64())
 }
 
-/// What stands for events that are left out: the event itself if it is one.
-fn left_out(events: &[&Event]) -> Option<String> {
-    match events {
-        [] => None,
-        [one] => Some(line(one)),
-        more => Some(format!("          … {} events", more.len())),
+/// What stands for events that are left out: how many there are between those that the story is about.
+fn left_out(events: &[&Event]) -> Vec<String> {
+    let mut lines = Vec::new();
+    for part in events.chunk_by(|a, b| !a.is_key() && !b.is_key()) {
+        match part {
+            [one] => lines.push(line(one)),
+            more => lines.push(format!("          … {} events", more.len())),
+        }
     }
+    lines
 }

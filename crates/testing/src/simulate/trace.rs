@@ -56,6 +56,14 @@ impl Event {
         }
     }
 
+    /// Whether a story is never without it: what the user does, and an invariant that does not hold.
+    pub(super) fn is_key(&self) -> bool {
+        match &self.what {
+            Happened::Action(what) => what.starts_with("the user ") || what.starts_with('«'),
+            _ => false,
+        }
+    }
+
     /// Whether it is part of the story.
     pub(super) fn is_shown(&self) -> bool {
         match &self.what {
