@@ -1,9 +1,9 @@
 //! An operator in several releases, for the tests of `kbr plan`: what the next one does to a `Captain` is in the name of that.
 //!
-//! `RELEASE` is 1, 2, `fights` or `ends`. Its argument `install` prints what installs it.
+//! `RELEASE` is 1, 2, `defaults`, `fights` or `ends`. Its argument `install` prints what installs it.
 
 use std::collections::BTreeMap;
-use std::net::{TcpStream, ToSocketAddrs as _, UdpSocket};
+use std::net::{TcpListener, TcpStream, ToSocketAddrs as _, UdpSocket};
 use std::os::unix::net::UnixStream;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use k8s_openapi::api::{
 };
 use kube::api::{DeleteParams, Patch, PatchParams};
 use kube::{Api, CustomResource, CustomResourceExt, ResourceExt};
-use manager::{Action, Context, Manager, Options, from_json, kind, metadata};
+use manager::{Action, Context, Manager, Options, from_json, kind, metadata, webhook};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -36,7 +36,20 @@ struct CaptainSpec {
     /// Set by release 1, dropped by the CRD of release 2.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     rank: Option<String>,
+    /// Set by the webhook of the release `defaults`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    fleet: Option<String>,
 }
+
+/// The desired state of a ship, whose version is not the one that clients of its group should use.
+#[derive(CustomResource, Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[kube(
+    group = "crew.example.com",
+    version = "v1alpha1",
+    kind = "Ship",
+    namespaced
+)]
+struct ShipSpec {}
 
 /// The observed state of a captain.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
@@ -84,6 +97,9 @@ async fn run(options: Options) -> anyhow::Result<()> {
         .owns(metadata::<ConfigMap>())
         .owns(kind::<Deployment>())
         .reconcile(reconcile);
+    if release() == "defaults" {
+        manager.defaulter::<Captain>(Defaults);
+    }
     if release() == "fights" {
         manager
             .controller::<Captain>("rival")
@@ -91,6 +107,20 @@ async fn run(options: Options) -> anyhow::Result<()> {
             .reconcile(fight);
     }
     manager.run().await
+}
+
+/// A webhook that changes every object, as soon as anything else of it is written.
+struct Defaults;
+
+impl webhook::Defaulter<Captain> for Defaults {
+    async fn default(
+        &self,
+        captain: &mut Captain,
+        _: &webhook::Request<Captain>,
+    ) -> Result<(), webhook::Rejection> {
+        captain.spec.fleet.get_or_insert_with(|| "home".to_owned());
+        Ok(())
+    }
 }
 
 async fn fight(captain: Arc<Captain>, cx: Context<Captain>) -> anyhow::Result<Action> {
@@ -151,6 +181,30 @@ async fn reconcile(captain: Arc<Captain>, cx: Context<Captain>) -> anyhow::Resul
             )
             .await?;
         }
+        // All children get other names.
+        "moved" => {
+            let (now, before) = if is_next {
+                ("captain-moved", "moved")
+            } else {
+                ("moved", "captain-moved")
+            };
+            cx.apply(&map(now, json!({ "course": "north" }))?).await?;
+            let labels = json!({ "captain": now });
+            cx.apply(&deployment(now, "helm:1.4", &labels)?).await?;
+            cx.apply(&stateful_set(now, "1Gi")?).await?;
+            let (client, namespace) = (cx.client(), &*namespace);
+            delete::<ConfigMap>(&Api::namespaced(client.clone(), namespace), before).await?;
+            delete::<Deployment>(&Api::namespaced(client.clone(), namespace), before).await?;
+            delete::<StatefulSet>(&Api::namespaced(client, namespace), before).await?;
+        }
+        "sails" if is_next => {
+            let ship = json!({ "metadata": { "name": name }, "spec": {} });
+            cx.apply(&from_json::<Ship>(ship)?).await?;
+        }
+        "removed" if is_next => {
+            let maps = Api::<ConfigMap>::namespaced(cx.client(), &namespace);
+            delete(&maps, &name).await?;
+        }
         "keys" if is_next => {
             let keys = json!({ "metadata": { "name": name }, "stringData": { "key": "planted-in-the-operator" } });
             cx.apply(&from_json::<Secret>(keys)?).await?;
@@ -168,20 +222,41 @@ async fn reconcile(captain: Arc<Captain>, cx: Context<Captain>) -> anyhow::Resul
             }
             cx.apply(&wanted).await?;
         }
-        "finalized" if is_next => {
-            let all = json!({ "metadata": { "finalizers": ["crew.example.com/helm"] } });
-            let captains = Api::<Captain>::namespaced(cx.client(), &namespace);
-            captains
-                .patch(&name, &PatchParams::default(), &Patch::Merge(all))
-                .await?;
-        }
+        "finalized" if is_next => finalize(&captain, &cx, "crew.example.com/helm").await?,
+        // The next release does not know the finalizer of this one, and nothing removes it any more.
+        "refinalized" if is_next => finalize(&captain, &cx, "crew.example.com/helm").await?,
+        "refinalized" => finalize(&captain, &cx, "crew.example.com/anchor").await?,
         _ => {
             let map = map(&name, json!({ "course": "north" }))?;
             cx.apply(&map).await?;
         }
     }
+    if release == "defaults" {
+        let seen =
+            json!({ "metadata": { "annotations": { "crew.example.com/release": release } } });
+        patch(&captain, &cx, seen).await?;
+    }
     cx.status(|status| status.observed_release = Some(release));
     Ok(Action::await_change())
+}
+
+async fn finalize(captain: &Captain, cx: &Context<Captain>, name: &str) -> anyhow::Result<()> {
+    let mut all = captain.finalizers().to_vec();
+    if all.iter().any(|it| it == name) {
+        return Ok(());
+    }
+    all.push(name.to_owned());
+    patch(captain, cx, json!({ "metadata": { "finalizers": all } })).await
+}
+
+async fn patch(captain: &Captain, cx: &Context<Captain>, changes: Value) -> anyhow::Result<()> {
+    let namespace = captain.namespace().unwrap_or_default();
+    let captains = Api::<Captain>::namespaced(cx.client(), &namespace);
+    let params = PatchParams::default();
+    captains
+        .patch(&captain.name_any(), &params, &Patch::Merge(changes))
+        .await?;
+    Ok(())
 }
 
 async fn delete<K: kube::Resource + Clone + std::fmt::Debug + serde::de::DeserializeOwned>(
@@ -230,33 +305,54 @@ fn job(name: &str, image: &str) -> anyhow::Result<Job> {
     from_json(json!({ "metadata": { "name": name }, "spec": { "template": template } }))
 }
 
-/// What installs this release. The CRD of release 2 has lost a field.
+/// What installs this release. The CRD of release 2 has lost a field, and requires a new one.
 fn install() -> Vec<Value> {
     let mut crd = json!(Captain::crd());
     if release() == "2" {
-        let spec = &mut crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]
-            ["properties"];
-        spec.as_object_mut().map(|fields| fields.remove("rank"));
+        let schema = &mut crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"];
+        let spec = &mut schema["properties"]["spec"];
+        spec["required"] = json!(["ship"]);
+        spec["properties"]["ship"] = json!({ "type": "string" });
+        let fields = spec["properties"].as_object_mut();
+        fields.map(|fields| fields.remove("rank"));
     }
     let meta = |name: &str| json!({ "name": name, "namespace": "crew-system" });
     let rules = [
         ("crew.example.com", "captains", "get list watch patch"),
         ("crew.example.com", "captains/status", "patch"),
-        ("apps", "deployments", "get list watch create patch"),
-        ("apps", "statefulsets", "get list watch create patch"),
+        ("crew.example.com", "ships", "get list watch create patch"),
+        ("apps", "deployments", "get list watch create patch delete"),
+        ("apps", "statefulsets", "get list watch create patch delete"),
         ("batch", "jobs", "get list watch create patch delete"),
         ("", "configmaps", "get list watch create patch delete"),
         ("", "secrets", "get list watch create patch"),
         ("coordination.k8s.io", "leases", "get create patch update"),
         ("events.k8s.io", "events", "create patch"),
+        (
+            "admissionregistration.k8s.io",
+            "mutatingwebhookconfigurations",
+            "get list watch patch",
+        ),
     ];
     let rules = rules.map(|(group, resource, verbs)| {
         let verbs: Vec<&str> = verbs.split(' ').collect();
         json!({ "apiGroups": [group], "resources": [resource], "verbs": verbs })
     });
     let env = BTreeMap::from([("name", "RELEASE".to_owned()), ("value", release())]);
-    vec![
+    let mut args = vec![
+        "--leader-elect".to_owned(),
+        "--metrics-bind-address=0".to_owned(),
+    ];
+    // Without a sandbox, the port must be free.
+    let port = TcpListener::bind("127.0.0.1:0").and_then(|it| it.local_addr());
+    let port = port.map_or(9443, |it| it.port());
+    if release() == "defaults" {
+        args.push("--webhook-certificate=self-managed".to_owned());
+        args.push(format!("--webhook-port={port}"));
+    }
+    let mut all = vec![
         crd,
+        json!(Ship::crd()),
         json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": "crew-system" } }),
         json!({ "apiVersion": "v1", "kind": "ServiceAccount", "metadata": meta("crew") }),
         json!({ "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": { "name": "crew" }, "rules": rules }),
@@ -269,9 +365,36 @@ fn install() -> Vec<Value> {
             "selector": { "matchLabels": { "app": "crew" } },
             "template": { "metadata": { "labels": { "app": "crew" } }, "spec": {
                 "serviceAccountName": "crew",
-                "containers": [{ "name": "manager", "image": "crew", "env": [env], "args": ["--leader-elect", "--metrics-bind-address=0"] }],
+                "containers": [{
+                    "name": "manager", "image": "crew", "env": [env], "args": args,
+                    "ports": [{ "name": "webhook-server", "containerPort": port }],
+                }],
             } },
         } }),
+    ];
+    if release() == "defaults" {
+        all.extend(webhooks());
+    }
+    all
+}
+
+/// What lets the API server call the webhook.
+fn webhooks() -> [Value; 2] {
+    let service = json!({ "namespace": "crew-system", "name": "captains-webhook-service", "path": "/mutate-crew-example-com-v1-captain" });
+    let rule = json!({ "apiGroups": ["crew.example.com"], "apiVersions": ["v1"], "operations": ["CREATE", "UPDATE"], "resources": ["captains"] });
+    [
+        json!({ "apiVersion": "v1", "kind": "Service", "metadata": { "name": service["name"], "namespace": "crew-system" }, "spec": {
+            "selector": { "app": "crew" },
+            "ports": [{ "port": 443, "targetPort": "webhook-server" }],
+        } }),
+        json!({
+            "apiVersion": "admissionregistration.k8s.io/v1", "kind": "MutatingWebhookConfiguration",
+            "metadata": { "name": "captains-mutating-webhook-configuration" },
+            "webhooks": [{
+                "name": "captains.crew.example.com", "clientConfig": { "service": service }, "rules": [rule],
+                "admissionReviewVersions": ["v1"], "sideEffects": "None", "failurePolicy": "Fail",
+            }],
+        }),
     ]
 }
 

@@ -4,15 +4,17 @@ use std::process::{Command, Stdio};
 
 use serde_json::json;
 
-use crate::cluster::{Cluster, named};
+use crate::cluster::{Cluster, named, named_in};
+use crate::release::Release;
 use crate::support::KBR;
 
 #[test]
 fn what_an_operator_does_after_a_rollout_is_told_apart_from_what_it_does_at_once() {
-    let cluster = Cluster::with(&["rollout"]);
-    let (code, plan) = cluster.plan(&["--rollouts"], "1", "2");
+    let cluster = Cluster::of_captains(&["rollout"]);
+    let [today, next] = ["1", "2"].map(Release::of_captains);
+    let (code, plan) = cluster.plan(&["--rollouts"], today, next);
     assert_eq!(code, 2, "{plan:#}");
-    let at_once = named(&plan["changes"]);
+    let at_once = named(&plan);
     assert!(
         at_once.contains("changed Deployment navy/rollout"),
         "{plan:#}"
@@ -22,7 +24,7 @@ fn what_an_operator_does_after_a_rollout_is_told_apart_from_what_it_does_at_once
         "{plan:#}"
     );
     // Neither the Pods nor the status of the Deployment, which follow from its change.
-    let later = named(&plan["later"]);
+    let later = named_in(&plan["later"]);
     let expected = ["created ConfigMap navy/rollout-done"];
     assert_eq!(later, expected.map(str::to_owned).into(), "{plan:#}");
     assert_eq!(plan["later"]["status"], json!([]));
@@ -30,8 +32,8 @@ fn what_an_operator_does_after_a_rollout_is_told_apart_from_what_it_does_at_once
     assert!(!plan["drift"].to_string().contains("Pod"), "{plan:#}");
 
     // Without it, the operator waits.
-    let (_, plan) = cluster.plan(&[], "1", "2");
-    assert_eq!(named(&plan["changes"]), at_once, "{plan:#}");
+    let (_, plan) = cluster.plan(&[], today, next);
+    assert_eq!(named(&plan), at_once, "{plan:#}");
     assert_eq!(plan["later"]["objects"], json!([]), "{plan:#}");
 }
 
@@ -45,17 +47,23 @@ kubectl get configmap orphan -n navy
 
 #[test]
 fn servers_begin_with_the_objects_of_a_clone_and_collect_what_loses_its_owner() {
-    let cluster = Cluster::with(&["same", "image"]);
+    let cluster = Cluster::of_captains(&["same", "image"]);
     // The operator may not read it.
-    cluster.kubectl(&["create", "serviceaccount", "stranger", "--namespace=navy"]);
+    cluster
+        .kubectl(&["create", "serviceaccount", "stranger", "--namespace=navy"])
+        .unwrap();
     let uid = ["get", "serviceaccount", "stranger", "--namespace=navy"];
-    let uid = cluster.kubectl(&[&uid[..], &["--output=jsonpath={.metadata.uid}"]].concat());
+    let uid = cluster
+        .kubectl(&[&uid[..], &["--output=jsonpath={.metadata.uid}"]].concat())
+        .unwrap();
     let owner =
         json!({ "apiVersion": "v1", "kind": "ServiceAccount", "name": "stranger", "uid": uid });
-    cluster.apply(&[json!({
-        "apiVersion": "v1", "kind": "ConfigMap",
-        "metadata": { "name": "orphan", "namespace": "navy", "ownerReferences": [owner] },
-    })]);
+    cluster
+        .apply(&[json!({
+            "apiVersion": "v1", "kind": "ConfigMap",
+            "metadata": { "name": "orphan", "namespace": "navy", "ownerReferences": [owner] },
+        })])
+        .unwrap();
     let kbr = |arguments: &[&str]| {
         let mut kbr = Command::new(KBR);
         kbr.args(arguments).current_dir(cluster.folder.path());
@@ -65,7 +73,7 @@ fn servers_begin_with_the_objects_of_a_clone_and_collect_what_loses_its_owner() 
         assert!(output.status.success(), "{errors}");
         String::from_utf8(output.stdout).unwrap()
     };
-    let install = cluster.install("1");
+    let install = &Release::of_captains("1").install;
     kbr(&[
         "clone",
         "--install",
@@ -73,12 +81,14 @@ fn servers_begin_with_the_objects_of_a_clone_and_collect_what_loses_its_owner() 
         "--output",
         "prod.clone",
     ]);
-    let uids = cluster.kubectl(&[
-        "get",
-        "captains",
-        "--namespace=navy",
-        "--output=jsonpath={.items[*].metadata.uid}",
-    ]);
+    let uids = cluster
+        .kubectl(&[
+            "get",
+            "captains",
+            "--namespace=navy",
+            "--output=jsonpath={.items[*].metadata.uid}",
+        ])
+        .unwrap();
     for flags in [&[][..], &["--cluster"]] {
         let run = ["envtest", "run", "--clone", "prod.clone"];
         kbr(&[&run[..], flags, &["--", "sh", "-ec", COLLECTED]].concat());

@@ -4,6 +4,7 @@ use std::io::{BufRead as _, BufReader, Read as _};
 use std::net::{TcpListener, UdpSocket};
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::UnixListener;
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use std::{fs, io, thread};
@@ -12,8 +13,13 @@ use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use serde_json::Value;
 
-use crate::cluster::{Cluster, confinement, operator};
+use crate::cluster::{Cluster, confinement};
+use crate::release::{Release, captains};
 use crate::support::{KBR, shell};
+
+fn install() -> &'static Path {
+    &Release::of_captains("1").install
+}
 
 /// The value of a Secret.
 const PLANTED: &str = "planted-secret-value";
@@ -34,9 +40,9 @@ fn reached(flags: &[&str]) -> Vec<String> {
     let mut kbr = Command::new(KBR);
     kbr.args(["plan", "--output=json", "--idle=2"]).args(flags);
     kbr.arg("--install")
-        .arg(cluster.install("1"))
+        .arg(install())
         .arg("--")
-        .arg(operator());
+        .arg(captains());
     kbr.arg("spies")
         .arg("--metrics-bind-address=0")
         .arg("--health-probe-bind-address=127.0.0.1:0");
@@ -106,9 +112,9 @@ fn an_operator_in_a_plan_reaches_no_network_no_socket_and_nothing_of_the_user() 
     let cluster = Cluster::shared();
     let mut kbr = Command::new(KBR);
     kbr.args(["plan", "--install"])
-        .arg(cluster.install("1"))
+        .arg(install())
         .arg("--")
-        .arg(operator());
+        .arg(captains());
     kbr.env("KUBECONFIG", cluster.folder.path().join("kubeconfig"));
     let output = kbr.stdin(Stdio::null()).output().unwrap();
     let errors = String::from_utf8(output.stderr).unwrap();
@@ -121,9 +127,9 @@ fn without_a_sandbox_a_plan_refuses_and_says_what_to_install() {
     let cluster = Cluster::shared();
     let mut kbr = Command::new(KBR);
     kbr.args(["plan", "--install"])
-        .arg(cluster.install("1"))
+        .arg(install())
         .arg("--")
-        .arg(operator());
+        .arg(captains());
     let assets = Command::new(KBR)
         .args(["envtest", "path"])
         .output()
@@ -149,9 +155,9 @@ fn everything_ends_when_kbr_is_killed() {
     let mut kbr = Command::new(KBR);
     kbr.args(["plan", "--idle=600"]).args(confinement());
     kbr.arg("--install")
-        .arg(cluster.install("1"))
+        .arg(install())
         .arg("--")
-        .arg(operator());
+        .arg(captains());
     kbr.args(["spies", "--metrics-bind-address=0", &mark]);
     kbr.env("KUBECONFIG", cluster.folder.path().join("kubeconfig"));
     kbr.stdin(Stdio::null())
@@ -188,9 +194,8 @@ fn wait_for(condition: impl Fn() -> bool) {
 
 #[test]
 fn the_cluster_receives_only_reads_and_no_value_of_a_secret_is_shown() {
-    let cluster = Cluster::shared();
     let folder = tempfile::tempdir().unwrap();
-    let (install, operator) = (cluster.install("1"), operator());
+    let (install, operator) = (install(), captains());
     let assets = Command::new(KBR)
         .args(["envtest", "path"])
         .output()

@@ -85,7 +85,15 @@ impl Client {
     /// # Errors
     /// The API server does not answer, or rejects the object; then the error is its message.
     pub fn apply(&self, path: &str, object: &Value) -> anyhow::Result<()> {
-        let query = "fieldManager=kbr&force=true&fieldValidation=Strict";
+        self.apply_as("kbr", path, object)
+    }
+
+    /// As [`apply`](Self::apply), as this field manager, whose name is encoded for a URL.
+    ///
+    /// # Errors
+    /// As [`apply`](Self::apply).
+    pub fn apply_as(&self, manager: &str, path: &str, object: &Value) -> anyhow::Result<()> {
+        let query = format!("fieldManager={manager}&force=true&fieldValidation=Strict");
         self.patch(&format!("{path}?{query}"), "apply-patch+yaml", object)
     }
 

@@ -80,7 +80,7 @@ pub fn install(plane: &ControlPlane, crds: &[Value]) -> anyhow::Result<()> {
     wait(plane, crds)
 }
 
-/// Waits until each served version of `crds` can be used.
+/// Waits until each served version of `crds` can be used; if a webhook converts its objects, until it is listed.
 ///
 /// # Errors
 /// The API server does not answer, or does not serve them in time.
@@ -88,7 +88,9 @@ pub fn wait(plane: &ControlPlane, crds: &[Value]) -> anyhow::Result<()> {
     let client = plane.client()?;
     for version in served(crds) {
         let deadline = Instant::now() + LIMIT;
-        while !is_listed(&client, &version)? || !is_readable(&client, &version)? {
+        while !is_listed(&client, &version)?
+            || !version.converted && !is_readable(&client, &version)?
+        {
             if Instant::now() > deadline {
                 let text = format!(
                     "the API server did not serve `{}` within {} s",
@@ -128,6 +130,8 @@ struct Served {
     group: String,
     version: String,
     plural: String,
+    /// Whether a webhook converts its objects, which may not be served yet.
+    converted: bool,
 }
 
 fn served(crds: &[Value]) -> Vec<Served> {
@@ -140,6 +144,7 @@ fn served(crds: &[Value]) -> Vec<Served> {
                 group: text(&spec["group"]),
                 version: text(&version["name"]),
                 plural: text(&spec["names"]["plural"]),
+                converted: spec["conversion"]["strategy"] == "Webhook",
             });
         }
     }
@@ -164,6 +169,7 @@ fn is_readable(client: &Client, version: &Served) -> anyhow::Result<bool> {
         group,
         version,
         plural,
+        ..
     } = version;
     // Without a selector, the API server may read from etcd instead.
     let selector = "fieldSelector=metadata.name%3Dnone";

@@ -29,7 +29,7 @@ use super::release::Release;
 use super::report::{Published, Report, Run};
 use super::rollouts;
 use super::run::Runner;
-use super::state::{self, State};
+use super::state::{self, State, Versions};
 use super::webhooks::Webhooks;
 
 /// What to do.
@@ -76,7 +76,8 @@ pub fn run(job: &Job, stop: &Stop) -> anyhow::Result<Report> {
         let limit = Duration::from_secs(job.limit);
         rollouts::start(&mut plane, &job.cloned, cluster, &activity, limit)?;
     }
-    let cloned = state::read(&client, &mut not_seen)?;
+    let versions = state::versions(&job.cloned);
+    let cloned = state::read(&client, &versions, &State::new(), &mut not_seen)?;
     let (namespace, account) = job.operator.clone();
     let mut session = Session {
         job,
@@ -93,7 +94,9 @@ pub fn run(job: &Job, stop: &Stop) -> anyhow::Result<Report> {
         } else {
             Names::default()
         },
+        versions,
         installed: Installed::default(),
+        unread: Vec::new(),
         events: events(&client)?,
         client,
         plane,
@@ -132,6 +135,7 @@ pub fn run(job: &Job, stop: &Stop) -> anyhow::Result<Report> {
         .extend(unknown.map(|it| {
             format!("the installer's objects of the kind `{it}`, which has no CRD here")
         }));
+    not_seen.append(&mut session.unread);
     not_seen.sort();
     not_seen.dedup();
     report.not_seen = not_seen;
@@ -177,7 +181,10 @@ struct Session<'a> {
     operator: Identity,
     audit: PathBuf,
     names: Names,
+    versions: Versions,
     installed: Installed,
+    /// What could not be read after a release has run.
+    unread: Vec<String>,
     events: Events,
 }
 
@@ -193,7 +200,7 @@ impl Session<'_> {
         let webhooks = Webhooks::new(&release.install, release.webhook_port, &certificates)?;
         self.plane.map_services(&webhooks.services)?;
         let installed = install(&self.plane, &self.client, &release.install, &webhooks)?;
-        let kinds = state::kinds(&self.client, &mut Vec::new())?;
+        let kinds = state::kinds(&self.client, &self.versions, &mut Vec::new())?;
         let invalid = install::invalid(&release.install, before);
         let mut runner = Runner {
             plane: &mut self.plane,
@@ -201,14 +208,15 @@ impl Session<'_> {
             client: &self.client,
             activity: &self.activity,
             kinds: &kinds,
+            versions: &self.versions,
             operator: &self.operator,
             audit: &self.audit,
             quiet: Duration::from_secs(self.job.quiet),
             limit: Duration::from_secs(self.job.limit),
             confined: self.job.confined,
         };
-        let ended = runner.run(release, &webhooks)?;
-        let state = state::read(&self.client, &mut Vec::new())?;
+        let ended = runner.run(release, &webhooks, before)?;
+        self.unread.extend(ended.unread);
         let run = Run {
             seconds: began.elapsed().as_secs(),
             failed: ended.failed,
@@ -222,7 +230,7 @@ impl Session<'_> {
         };
         self.installed.ids.extend(installed.ids);
         self.installed.unknown.extend(installed.unknown);
-        Ok((run, state, ended.at_once))
+        Ok((run, ended.state, ended.at_once))
     }
 
     /// The events since the last call, equal ones once.

@@ -8,8 +8,8 @@ use kbr_envtest::control_plane::ControlPlane;
 use kbr_envtest::crds;
 use serde_json::Value;
 
-use super::discovery::{Served, list, path, text};
-use super::state::{self, Id, State};
+use super::discovery::{Served, list, path, percent_encoded, text};
+use super::state::{self, Id, State, Versions};
 use super::webhooks::Webhooks;
 
 /// The objects of an installer that were applied, and what the API server refused.
@@ -52,7 +52,7 @@ pub fn install(
         .into_iter()
         .partition(|it| it["kind"] == "CustomResourceDefinition");
     let mut accepted = Vec::new();
-    let kinds = state::kinds(client, &mut Vec::new())?;
+    let kinds = state::kinds(client, &Versions::new(), &mut Vec::new())?;
     for mut definition in definitions {
         webhooks.trust(&mut definition);
         if installed.apply(client, &kinds, &definition) {
@@ -60,7 +60,7 @@ pub fn install(
         }
     }
     crds::wait(plane, &accepted)?;
-    let kinds = state::kinds(client, &mut Vec::new())?;
+    let kinds = state::kinds(client, &Versions::new(), &mut Vec::new())?;
     for mut object in others {
         webhooks.trust(&mut object);
         installed.apply(client, &kinds, &object);
@@ -94,13 +94,32 @@ impl Installed {
             name: name.to_owned(),
         };
         let collection = path(group, version, &kind.plural, namespace);
-        let applied = client.apply(&format!("{collection}/{name}"), object);
+        let path = format!("{collection}/{name}");
+        let applied = installer(client, &path)
+            .and_then(|it| client.apply_as(&percent_encoded(&it), &path, object));
         if let Err(error) = &applied {
             self.refused.push(format!("{id}: {error:#}"));
         }
         self.ids.insert(id);
         applied.is_ok()
     }
+}
+
+/// The field manager to apply an object as.
+fn installer(client: &Client, path: &str) -> anyhow::Result<String> {
+    let object = client.find(path, "application/json")?;
+    Ok(manager(&object.unwrap_or_default()).to_owned())
+}
+
+/// The field manager that has applied the object: what it no longer applies is removed, as by its next apply in the cluster. It owns most
+/// of the object; another one, such as an operator that writes CA bundles, would lose what it owns.
+fn manager(object: &Value) -> &str {
+    let managers = list(&object["metadata"]["managedFields"]);
+    let most = managers
+        .filter(|it| it["subresource"].is_null())
+        .max_by_key(|it| it["fieldsV1"].to_string().len());
+    let applied = most.filter(|it| it["operation"] == "Apply");
+    applied.map_or("kbr", |it| text(&it["manager"]))
 }
 
 fn group_and_version(text: &str) -> (&str, &str) {
@@ -130,4 +149,27 @@ pub fn invalid(objects: &[Value], state: &State) -> Vec<String> {
         }
     }
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn an_object_is_applied_as_by_its_installer_and_never_as_by_an_operator_that_owns_a_part() {
+        let entry = |manager: &str, operation: &str, fields: Value| json!({ "manager": manager, "operation": operation, "fieldsV1": fields });
+        let all = json!({ "f:spec": { "f:ports": {}, "f:selector": {} } });
+        let bundle = entry("crew/webhooks", "Apply", json!({ "f:caBundle": {} }));
+        let of = |entries: &[&Value]| {
+            manager(&json!({ "metadata": { "managedFields": entries } })).to_owned()
+        };
+        let mut status = entry("crew", "Apply", json!([all, all]));
+        status["subresource"] = json!("status");
+        let applied = entry("flux", "Apply", all.clone());
+        assert_eq!(of(&[&bundle, &applied, &status]), "flux");
+        let updated = entry("kubectl-client-side-apply", "Update", all);
+        assert_eq!(of(&[&bundle, &updated]), "kbr");
+        assert_eq!(of(&[]), "kbr");
+    }
 }

@@ -23,7 +23,7 @@ use super::discovery::{self, Served, objects, text};
 use super::load::folder;
 use super::release::{Mount, Reference, Release, is_harmless};
 use super::report::{Failed, Unsettled};
-use super::state::{self, State};
+use super::state::{self, State, Versions};
 use super::webhooks::Webhooks;
 
 /// How often to look.
@@ -49,6 +49,10 @@ pub struct Ended {
     pub failed: Option<Failed>,
     /// Its last lines.
     pub log: String,
+    /// What the API server showed at the end, while it still ran: it may convert objects.
+    pub state: State,
+    /// The kinds that could not be read.
+    pub unread: Vec<String>,
 }
 
 /// How a release is run.
@@ -59,6 +63,7 @@ pub struct Runner<'a> {
     pub client: &'a Client,
     pub activity: &'a Activity,
     pub kinds: &'a [Served],
+    pub versions: &'a Versions,
     pub operator: &'a Identity,
     /// The audit log.
     pub audit: &'a Path,
@@ -71,11 +76,16 @@ pub struct Runner<'a> {
 }
 
 impl Runner<'_> {
-    /// Runs a release that is installed. Returns its requests, and why it did not become idle.
+    /// Runs a release that is installed, from the state `before`.
     ///
     /// # Errors
     /// It cannot be started, or a server does not answer.
-    pub fn run(&mut self, release: &Release, webhooks: &Webhooks) -> anyhow::Result<Ended> {
+    pub fn run(
+        &mut self,
+        release: &Release,
+        webhooks: &Webhooks,
+        before: &State,
+    ) -> anyhow::Result<Ended> {
         let mut requests = Requests::from_now(self.audit, self.operator);
         let log = self.plane.folder().join("operator.log");
         let environment = self.environment(release, webhooks)?;
@@ -92,13 +102,16 @@ impl Runner<'_> {
             .with_context(|| format!("cannot start `{program}`"))?;
         self.activity.restart();
         let mut failed = self.wait(&mut process, &mut requests)?;
+        let mut unread = Vec::new();
+        let mut state = state::read(self.client, self.versions, before, &mut unread)?;
         let mut at_once = None;
         if self.rollouts && failed.is_none() {
-            at_once = Some(state::read(self.client, &mut Vec::new())?);
             self.activity.restart();
             self.plane.pause_controllers(false)?;
             failed = self.wait(&mut process, &mut requests)?;
             self.plane.pause_controllers(true)?;
+            let later = state::read(self.client, self.versions, &state, &mut unread)?;
+            at_once = Some(std::mem::replace(&mut state, later));
         }
         exec::stop(&mut process, GRACE);
         requests.read()?;
@@ -108,6 +121,8 @@ impl Runner<'_> {
             at_once,
             failed,
             log: logs::tail(&log, 20),
+            state,
+            unread,
         })
     }
 
@@ -314,7 +329,7 @@ impl Runner<'_> {
 
 /// The path of the object with this key of etcd.
 fn path(kinds: &[Served], key: &str) -> Option<String> {
-    kinds.iter().filter(|it| it.preferred).find_map(|kind| {
+    kinds.iter().find_map(|kind| {
         let custom = format!("{}/{}", kind.group, kind.plural);
         let folders = [custom, folder(&kind.group, &kind.plural, &BTreeSet::new())];
         let mut rest = folders

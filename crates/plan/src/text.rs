@@ -1,5 +1,8 @@
 //! A report -> text for a terminal, or Markdown for a pull request.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
@@ -43,7 +46,7 @@ pub fn text(report: &Report, title: &Title, details: bool) -> String {
     text.extend(rows);
     text += "\n";
     for line in summary(report, details) {
-        writeln!(text, "{line}").ok();
+        writeln!(text, "{}", one_line(&line)).ok();
     }
     text
 }
@@ -122,10 +125,11 @@ fn rows(changes: &Changes, refused: &[Refused], details: bool) -> Vec<String> {
             verb,
             message,
         } = it;
-        rows.push(format!(
-            "  ! {verb} of {resource} {object} refused: {}\n",
+        let line = format!(
+            "  ! {verb} of {resource} {object} refused: {}",
             shortened(message, details)
-        ));
+        );
+        rows.push(one_line(&line).into_owned() + "\n");
     }
     rows
 }
@@ -349,25 +353,4 @@ fn why(who: &str, failed: &Failed, details: bool) -> Vec<String> {
 
 fn count_of(count: u64, one: &str, several: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { several })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn all_of_the_markdown_is_code() {
-        let title = Title {
-            operator: "@crew".to_owned(),
-            cluster: "`https://example.com`".to_owned(),
-            baseline: Some("<b>\n# 1".to_owned()),
-        };
-        let report = Report {
-            not_seen: vec!["````\n@crew".to_owned()],
-            ..Report::default()
-        };
-        let shown = "**`@crew would change none of 0 objects in 'https://example.com', compared with <b>\\n# 1`**\n\n\
-                     `````diff\n0 objects stay as they are\nnot seen:\n  ````\\n@crew\n`````\n";
-        assert_eq!(markdown(&report, &title, false), shown);
-    }
 }
