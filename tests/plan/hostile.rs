@@ -177,6 +177,7 @@ fn values_of_a_clone_reach_a_terminal_only_as_escapes() {
     kbr.arg("--baseline-install").arg(&today.install);
     kbr.arg("--").arg(captains());
     kbr.current_dir(folder.path()).stdin(Stdio::null());
+    kbr.env("TERM", "xterm").env_remove("NO_COLOR");
     let mut running = kbr.stdout(pty.end()).stderr(pty.end()).spawn().unwrap();
     // Its ends of the terminal are open no longer than kbr's.
     drop(kbr);
@@ -184,7 +185,12 @@ fn values_of_a_clone_reach_a_terminal_only_as_escapes() {
     let pieces = iter::from_fn(|| output.recv_timeout(Duration::from_secs(180)).ok());
     let shown = String::from_utf8(pieces.flatten().collect()).unwrap();
     assert_eq!(running.wait().unwrap().code(), Some(3), "{shown}");
-    assert_shown(&shown);
+    // Lines with a sign have a color, and nothing else is sent to the terminal.
+    assert!(shown.contains("\u{1b}[33m  ~ "), "{shown:?}");
+    let plain = ["\u{1b}[31m", "\u{1b}[32m", "\u{1b}[33m", "\u{1b}[0m"]
+        .iter()
+        .fold(shown.clone(), |shown, color| shown.replace(color, ""));
+    assert_shown(&plain);
     // The release drops the field, so the report has its value.
     let escaped = "spec.rank   \\u{1b}[2J\\u{7}\\nerror: forged\\u{202e} →";
     assert!(shown.contains(escaped), "{shown}");

@@ -13,7 +13,9 @@ fn what_an_operator_does_after_a_rollout_is_told_apart_from_what_it_does_at_once
     let cluster = Cluster::of_captains(&["rollout"]);
     let [today, next] = ["1", "2"].map(Release::of_captains);
     let (code, plan) = cluster.plan(&["--rollouts"], today, next);
-    assert_eq!(code, 2, "{plan:#}");
+    // Its CRD has a new required field.
+    assert_eq!(code, 3, "{plan:#}");
+    assert_eq!(plan["next"]["events"], json!([]), "{plan:#}");
     let at_once = named(&plan);
     assert!(
         at_once.contains("changed Deployment navy/rollout"),
@@ -41,7 +43,7 @@ fn what_an_operator_does_after_a_rollout_is_told_apart_from_what_it_does_at_once
 const COLLECTED: &str = r"
 kubectl get captains -n navy -o jsonpath='{.items[*].metadata.uid}' > uids
 kubectl delete captain same -n navy --wait=false
-kubectl wait --for=delete --timeout=120s configmap/same -n navy
+kubectl wait --for=delete --timeout=60s configmap/same -n navy
 kubectl get configmap orphan -n navy
 ";
 

@@ -1,5 +1,6 @@
 //! A running control plane: the supervisor's pipe, the folder, and kubectl.
 
+use std::collections::HashSet;
 use std::env;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -94,11 +95,15 @@ impl ControlPlane {
         self.supervisors.pause_controllers(pause)
     }
 
-    /// Deletes what has lost its owners, from now on: in a cluster, kube-controller-manager does.
-    pub(super) fn collect_garbage(&self) -> anyhow::Result<()> {
+    /// Deletes what has lost its owners, from now on: in a cluster, kube-controller-manager does. The owners with the uids of `elsewhere` are
+    /// not here, and exist.
+    ///
+    /// # Errors
+    /// There is no client for the API server.
+    pub fn collect_garbage(&self, elsewhere: HashSet<String>) -> anyhow::Result<()> {
         garbage::start(
             self.client()?,
-            self.setup.clone,
+            elsewhere,
             self.progress,
             self.stopping.clone(),
         );

@@ -26,13 +26,17 @@ const METADATA: &str = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;
 
 const DISCOVERY: &str = "application/json;as=APIGroupDiscoveryList;g=apidiscovery.k8s.io;v=v2";
 
-/// Collects in a thread of its own until `stopping` is set. In the `clone` of a cluster, owners may be missing that exist in the cluster:
-/// there, only an owner that was seen to vanish is absent.
-pub(super) fn start(client: Client, clone: bool, progress: Progress, stopping: Arc<AtomicBool>) {
+/// Collects in a thread of its own until `stopping` is set. The owners with the uids of `elsewhere` exist in the cluster of a clone.
+pub(super) fn start(
+    client: Client,
+    elsewhere: HashSet<String>,
+    progress: Progress,
+    stopping: Arc<AtomicBool>,
+) {
     let (sender, updates) = mpsc::channel();
     let mut collector = Collector {
         client,
-        clone,
+        elsewhere,
         progress,
         sender,
         updates,
@@ -60,8 +64,8 @@ pub(super) fn start(client: Client, clone: bool, progress: Progress, stopping: A
 
 struct Collector {
     client: Client,
-    /// Whether an owner that was never seen exists elsewhere.
-    clone: bool,
+    /// The uids of owners that are not here and exist.
+    elsewhere: HashSet<String>,
     progress: Progress,
     sender: Sender<Update>,
     updates: Receiver<Update>,
@@ -331,7 +335,7 @@ impl Collector {
         if self.deleted.contains(uid) {
             return Owner::Absent;
         }
-        if self.clone {
+        if self.elsewhere.contains(uid) {
             return Owner::Solid;
         }
         let key = (uid.to_owned(), text(&dependent["namespace"]).to_owned());

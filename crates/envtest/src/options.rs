@@ -21,8 +21,8 @@ pub struct Options<'a> {
     pub stop: &'a Stop,
     /// The cluster around the control plane, if it is to be a whole one.
     pub cluster: Option<&'a Cluster>,
-    /// Whether the objects of another cluster are put into etcd. The controllers of a cluster then wait for
-    /// [`start_controllers`](super::start::start_controllers): they would repair what is not there yet.
+    /// Whether the objects of another cluster are put into etcd. What acts on them starts then, by
+    /// [`start_controllers`](super::start::start_controllers) and [`ControlPlane::collect_garbage`](super::control_plane::ControlPlane::collect_garbage).
     pub clone: bool,
     /// Whether the start is reported.
     pub progress: Progress,

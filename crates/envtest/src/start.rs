@@ -1,5 +1,7 @@
 //! The start of a control plane or a cluster, until it is ready.
 
+use std::collections::HashSet;
+
 use super::assets::Assets;
 use super::control_plane::ControlPlane;
 use super::egress::{self, Services};
@@ -71,9 +73,10 @@ pub fn start_in(folder: Folder, mut setup: Setup, options: &Options) -> anyhow::
         Ok(()) => {}
     }
     match options.cluster {
-        Some(cluster) if !options.clone => start_controllers(&mut plane, cluster)?,
-        // That of kube-controller-manager would delete what has owners that are not among the objects of the clone.
-        _ => plane.collect_garbage()?,
+        // Whoever puts the objects of a clone into etcd starts what acts on them.
+        _ if options.clone => {}
+        Some(cluster) => start_controllers(&mut plane, cluster)?,
+        None => plane.collect_garbage(HashSet::new())?,
     }
     Ok(Started::Yes(Box::new(plane)))
 }

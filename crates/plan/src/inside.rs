@@ -290,8 +290,16 @@ type Events = BTreeMap<String, (u64, Value)>;
 fn events(client: &Client) -> anyhow::Result<Events> {
     let get = |path: &str| Ok(serde_json::from_reader(client.get(path)?)?);
     let mut found = objects(&get, "/apis/events.k8s.io/v1/events", "")?;
-    // The API server's own, about addresses of another network.
-    found.retain(|it| !text(&it["reportingController"]).contains("allocator"));
+    // The API server's own, about addresses of another network, and those of the controllers of workloads.
+    found.retain(|it| {
+        let by = text(&it["reportingController"]);
+        let by = if by.is_empty() {
+            text(&it["deprecatedSource"]["component"])
+        } else {
+            by
+        };
+        !by.contains("allocator") && !rollouts::PUBLISHERS.contains(&by)
+    });
     let event = |it: Value| {
         let series = it["series"]["count"].as_u64();
         let count = series

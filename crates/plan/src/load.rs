@@ -1,14 +1,14 @@
 //! A clone -> objects in the etcd of an API server, which serves them as the cluster did: with their uids, owners, managed fields and
 //! status, and even in deletion. No request to an API server could create them so.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use kbr_envtest::control_plane::ControlPlane;
 use kbr_envtest::crds;
 use serde_json::{Value, json};
 
 use super::cloned::{Cloned, Kind};
-use super::discovery::{self, objects, text};
+use super::discovery::{self, list, objects, text};
 
 /// How many objects are named that are not served as they were.
 const MOST: usize = 5;
@@ -33,6 +33,8 @@ pub fn load(plane: &ControlPlane, cloned: &Cloned) -> anyhow::Result<Vec<String>
         })
     });
     etcd.put(entries)?;
+    // kube-controller-manager's collector would take an owner for deleted that was not cloned.
+    plane.collect_garbage(elsewhere(cloned))?;
     crds::wait(plane, definitions(cloned))?;
     let client = plane.client()?;
     let get = |path: &str| Ok(serde_json::from_reader(client.get(path)?)?);
@@ -70,6 +72,18 @@ pub fn load(plane: &ControlPlane, cloned: &Cloned) -> anyhow::Result<Vec<String>
         lost.push(format!("and {more} more"));
     }
     Ok(lost)
+}
+
+/// The uids of owners that are not among the objects of the clone.
+fn elsewhere(cloned: &Cloned) -> HashSet<String> {
+    let objects = || cloned.kinds.iter().flat_map(|it| &it.objects);
+    let known: HashSet<&str> = objects().map(|it| text(&it["metadata"]["uid"])).collect();
+    let owners = objects().flat_map(|it| list(&it["metadata"]["ownerReferences"]));
+    owners
+        .map(|it| text(&it["uid"]))
+        .filter(|it| !known.contains(it))
+        .map(str::to_owned)
+        .collect()
 }
 
 /// The CRDs of a clone.

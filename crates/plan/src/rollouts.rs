@@ -22,6 +22,19 @@ const QUIET: Duration = Duration::from_secs(3);
 /// What the controllers of workloads make.
 const MADE: [&str; 3] = ["Pod", "ReplicaSet", "ControllerRevision"];
 
+/// Who publishes events about workloads, by the names of their components.
+pub const PUBLISHERS: [&str; 9] = [
+    "deployment-controller",
+    "replicaset-controller",
+    "replication-controller",
+    "statefulset-controller",
+    "daemonset-controller",
+    "job-controller",
+    "controllermanager",
+    "default-scheduler",
+    "kwok",
+];
+
 /// Whose status they write.
 const WORKLOADS: [&str; 4] = ["Deployment", "StatefulSet", "DaemonSet", "Job"];
 
