@@ -69,7 +69,7 @@ impl Cluster {
             })
         };
         let captains: Vec<Value> = names.iter().map(captain).collect();
-        Self::with(&Release::of_captains("1"), &[namespace], &captains)
+        Self::with(Release::of_captains("1"), &[namespace], &captains)
     }
 
     /// A cluster with these objects, of which the release has reconciled the second ones.

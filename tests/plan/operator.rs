@@ -142,20 +142,11 @@ async fn reconcile(captain: Arc<Captain>, cx: Context<Captain>) -> anyhow::Resul
             cx.apply(&deployment(&name, image, &json!({ "captain": name }))?)
                 .await?;
         }
-        "rollout" => {
-            let image = if is_next { "helm:1.5" } else { "helm:1.4" };
-            let wanted = deployment(&name, image, &json!({ "captain": name }))?;
-            let found = cx.apply(&wanted).await?;
-            let status = found.status.as_ref();
-            let is_current =
-                status.and_then(|it| it.observed_generation) == found.metadata.generation;
-            let updated = status.and_then(|it| it.updated_replicas);
-            let ready = status.and_then(|it| it.available_replicas);
-            if is_next && is_current && (updated, ready) == (Some(2), Some(2)) {
-                cx.apply(&map("rollout-done", json!({ "course": "north" }))?)
-                    .await?;
-            }
+        "rollout" if is_rolled_out(&cx, &name, is_next).await? => {
+            cx.apply(&map("rollout-done", json!({ "course": "north" }))?)
+                .await?;
         }
+        "rollout" => {}
         "selector" => {
             let labels = if is_next {
                 json!({ "captain": name, "release": "2" })
@@ -222,9 +213,10 @@ async fn reconcile(captain: Arc<Captain>, cx: Context<Captain>) -> anyhow::Resul
             }
             cx.apply(&wanted).await?;
         }
-        "finalized" if is_next => finalize(&captain, &cx, "crew.example.com/helm").await?,
-        // The next release does not know the finalizer of this one, and nothing removes it any more.
-        "refinalized" if is_next => finalize(&captain, &cx, "crew.example.com/helm").await?,
+        // The next release does not know the finalizer of the second one, and nothing removes it any more.
+        "finalized" | "refinalized" if is_next => {
+            finalize(&captain, &cx, "crew.example.com/helm").await?;
+        }
         "refinalized" => finalize(&captain, &cx, "crew.example.com/anchor").await?,
         _ => {
             let map = map(&name, json!({ "course": "north" }))?;
@@ -238,6 +230,18 @@ async fn reconcile(captain: Arc<Captain>, cx: Context<Captain>) -> anyhow::Resul
     }
     cx.status(|status| status.observed_release = Some(release));
     Ok(Action::await_change())
+}
+
+/// Applies a Deployment; whether the next release of it runs.
+async fn is_rolled_out(cx: &Context<Captain>, name: &str, is_next: bool) -> anyhow::Result<bool> {
+    let image = if is_next { "helm:1.5" } else { "helm:1.4" };
+    let wanted = deployment(name, image, &json!({ "captain": name }))?;
+    let found = cx.apply(&wanted).await?;
+    let status = found.status.as_ref();
+    let is_current = status.and_then(|it| it.observed_generation) == found.metadata.generation;
+    let updated = status.and_then(|it| it.updated_replicas);
+    let ready = status.and_then(|it| it.available_replicas);
+    Ok(is_next && is_current && (updated, ready) == (Some(2), Some(2)))
 }
 
 async fn finalize(captain: &Captain, cx: &Context<Captain>, name: &str) -> anyhow::Result<()> {

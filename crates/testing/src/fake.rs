@@ -87,6 +87,7 @@ impl FakeApi {
     }
 
     /// The clock of the managers on this server.
+    #[cfg(feature = "simulate")]
     pub(crate) fn clock(&self) -> Clock {
         self.clock.clone()
     }

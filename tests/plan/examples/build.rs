@@ -85,5 +85,7 @@ fn rendered(project: &Path) -> String {
     assert!(output.status.success(), "{errors}");
     let documents = serde_yaml_ng::Deserializer::from_slice(&output.stdout);
     let documents = documents.map(|it| Value::deserialize(it).unwrap());
-    documents.map(|it| format!("---\n{it}\n")).collect()
+    documents.fold(String::new(), |text, it| {
+        text + "---\n" + &it.to_string() + "\n"
+    })
 }
