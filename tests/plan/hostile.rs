@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use crate::cluster::{Cluster, confinement};
 use crate::pty::Pty;
 use crate::release::{Release, captains};
-use crate::support::KBR;
+use crate::support::{KBR, shell};
 
 /// Clears the screen, rings the bell, begins a line of its own, and changes the direction of text.
 const ESCAPES: &str = "\u{1b}[2J\u{7}\nerror: forged\u{202e}";
@@ -133,6 +133,22 @@ fn a_hostile_clone_is_an_error_that_says_why_and_nothing_of_it_is_written_or_run
         assert_eq!(output.stdout, b"", "{name}");
     }
     assert_eq!(paths(folder), before);
+}
+
+#[test]
+#[ignore = "`make test-release` runs it: it unpacks half a gigabyte"]
+fn a_small_file_that_unpacks_to_a_huge_one_is_read_up_to_a_limit() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = "{ printf 'kbr clone 1\\n{\"kubernetes\":\"'; head -c 540000000 /dev/zero | tr '\\0' 0; } | gzip -1 > bomb";
+    assert!(shell(folder.path(), script).status.success());
+    let output = plan(folder.path(), "bomb");
+    let errors = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{errors}");
+    assert!(
+        errors.contains("the clone is damaged: larger than 536870912 bytes"),
+        "{errors}"
+    );
+    assert_eq!(paths(folder.path()), ["bomb"]);
 }
 
 fn paths(folder: &Path) -> Vec<String> {

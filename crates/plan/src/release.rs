@@ -93,7 +93,10 @@ impl Release {
             let pod = &deployment["spec"]["template"]["spec"];
             let container = container(pod);
             if command.len() == 1 {
-                command.extend(list(&container["args"]).map(|it| text(it).to_owned()));
+                // After its program, the command may have words of its own, such as a subcommand.
+                let more = list(&container["command"]).skip(1);
+                let all = more.chain(list(&container["args"]));
+                command.extend(all.map(|it| text(it).to_owned()));
             }
             release.environment = environment(deployment, container);
             release.references = references(container);
@@ -229,6 +232,7 @@ mod tests {
                     { "name": "kube-rbac-proxy", "args": ["--upstream"] },
                     {
                         "name": "operator",
+                        "command": ["/operator", "manager"],
                         "args": ["--leader-elect", "--namespace=$(POD_NAMESPACE)"],
                         "ports": [{ "name": "webhook-server", "containerPort": 9876 }],
                         "envFrom": [{ "prefix": "DB_", "secretRef": { "name": "database" } }],
@@ -260,7 +264,12 @@ mod tests {
         let release = Release::new(Vec::new(), Some(&deployment()), command);
         assert_eq!(
             release.command,
-            ["/manager", "--leader-elect", "--namespace=crew-system"]
+            [
+                "/manager",
+                "manager",
+                "--leader-elect",
+                "--namespace=crew-system"
+            ]
         );
         // Variables that say what runs, or where it connects, are no part of it.
         let namespace = ("POD_NAMESPACE".to_owned(), "crew-system".to_owned());

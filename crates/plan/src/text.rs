@@ -74,7 +74,9 @@ fn headline(report: &Report, title: &Title) -> String {
         baseline,
     } = title;
     let (changed, objects) = (count(report, |_| true), report.objects);
+    let is_ended = matches!(report.next.failed, Some(Failed::Ended(_)));
     let what = match changed {
+        0 if is_ended => format!("does not run, so nothing is known of {objects} objects"),
         0 => format!("would change none of {objects} objects"),
         changed => format!("would change {changed} of {objects} objects"),
     };

@@ -118,7 +118,13 @@ fn deployed(args: &Args) -> anyhow::Result<Option<Value>> {
         .with_context(|| format!("--deployment `{name}` is not NAMESPACE/NAME"))?;
     let get = reading::get(args.reading.context.as_deref())?;
     let path = format!("/apis/apps/v1/namespaces/{namespace}/deployments/{name}");
-    Ok(Some(get(&path).map_err(reading::unreadable)?))
+    let found = get(&path).map_err(|error| {
+        Diagnostic::new(format_args!(
+            "cannot read the Deployment `{namespace}/{name}`: {error:#}"
+        ))
+        .help("check --deployment and --context; `kubectl get deployments --all-namespaces` lists them")
+    })?;
+    Ok(Some(found))
 }
 
 /// `navy-system/navy`

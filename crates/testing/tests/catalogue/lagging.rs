@@ -85,7 +85,10 @@ fn the_library_lists_what_is_stored() {
             .reconcile(reconcile);
     }
     // As many as have each pattern.
-    let summary = voyage(register).histories(histories().max(20)).check().unwrap();
+    let summary = voyage(register)
+        .histories(histories().max(20))
+        .check()
+        .unwrap();
     assert!(!summary.patterns.contains_key("lagging"), "{summary}");
     assert!(summary.patterns.contains_key("unobserved"), "{summary}");
     let pinned = simulate(register).object(&ship("argo"));
