@@ -77,7 +77,7 @@ pub fn run(mut options: Options) -> anyhow::Result<ExitCode> {
     }
     anyhow::ensure!(
         !is_lost(),
-        "another operator leads: two would write the same objects"
+        "the Lease is lost, and two operators would write the same objects"
     );
     Ok(ExitCode::SUCCESS)
 }

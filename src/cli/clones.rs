@@ -21,7 +21,7 @@ pub struct Start {
 /// An API server for the clone in `file`, or an empty one.
 ///
 /// # Errors
-/// The file is no clone; programs are missing.
+/// The file is not a clone; programs are missing.
 pub fn start(
     file: Option<&Path>,
     cluster: Option<&Cluster>,
@@ -42,8 +42,10 @@ pub fn start(
             let text = format!("not served as it is in the cluster: {lost}");
             output::problem("warning", &Problem::new(text));
         }
-        let objects: usize = cloned.kinds.iter().map(|it| it.objects.len()).sum();
-        progress("serving", &format!("{objects} objects of the clone"));
+        progress(
+            "serving",
+            &format!("{} objects of the clone", cloned.count()),
+        );
         Ok(())
     });
     Ok(Start {

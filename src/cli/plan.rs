@@ -99,7 +99,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     };
     let rollouts = args.reading.rollouts;
     let assets = installed::find_for_clone(&cloned.kubernetes, rollouts, None)?;
-    let count: usize = cloned.kinds.iter().map(|it| it.objects.len()).sum();
+    let count = cloned.count();
     let kinds = cloned.kinds.len();
     progress("cloned", &format!("{count} objects of {kinds} kinds"));
     let title = Title {

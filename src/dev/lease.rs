@@ -26,6 +26,9 @@ const PERIOD: Duration = Duration::from_secs(5);
 /// How long it is kbr's without being renewed, in seconds.
 const DURATION: u64 = 15;
 
+/// How long renewing may fail, for example because the network does, until it counts as lost.
+const DEADLINE: Duration = Duration::from_secs(10);
+
 /// How often a leader may renew it while kbr takes it.
 const ATTEMPTS: usize = 5;
 
@@ -57,7 +60,12 @@ pub fn take(
     agrees: impl FnOnce(&str) -> anyhow::Result<bool>,
     stop: &Stop,
 ) -> anyhow::Result<Option<Lease>> {
-    let Some(found) = find(&name)? else {
+    let found = find(&name).map_err(|error| {
+        let text = format!("cannot tell whether a deployed operator leads: {error:#}");
+        let help = "get permission to read and change the Lease, or let the two take turns: `kbr dev --use-existing-cluster -- --leader-elect`";
+        Diagnostic::new(text).help(help)
+    })?;
+    let Some(found) = found else {
         return Ok(None);
     };
     let leader = found["spec"]["holderIdentity"].as_str().unwrap_or_default();
@@ -86,7 +94,10 @@ pub fn take(
 impl Lease {
     /// Writes kbr into the Lease. Also returns when its leader has ended, if there was one.
     fn taken(name: Name) -> anyhow::Result<(Self, Option<Instant>)> {
-        let holder = format!("kbr-dev-{}", std::process::id());
+        // Not that of another machine with the same process id.
+        let began = OffsetDateTime::now_utc().unix_timestamp();
+        let holder = format!("kbr-dev-{}-{began}", std::process::id());
+        let mut failed = None;
         for _ in 0..ATTEMPTS {
             let mut found = find(&name)?.context("the Lease was deleted")?;
             let until = expires(&found);
@@ -97,18 +108,22 @@ impl Lease {
                 "leaseTransitions": transitions + 1,
             });
             // Fails with a conflict if its leader has renewed it meanwhile.
-            if kubectl(&["replace", "-f", "-"], Some(&found)).is_ok() {
-                let lease = Self {
-                    name,
-                    holder,
-                    lost: Arc::default(),
-                    end: None,
-                    renewing: None,
-                };
-                return Ok((lease, until));
+            match kubectl(&["replace", "-f", "-"], Some(&found)) {
+                Ok(_) => {
+                    let lease = Self {
+                        name,
+                        holder,
+                        lost: Arc::default(),
+                        end: None,
+                        renewing: None,
+                    };
+                    return Ok((lease, until));
+                }
+                Err(error) => failed = Some(error),
             }
         }
-        bail!("cannot take the Lease: its leader renews it too often")
+        let why = failed.map_or_else(String::new, |error| error.to_string());
+        bail!("cannot take the Lease: {why}")
     }
 
     /// Renews it from now on.
@@ -116,12 +131,19 @@ impl Lease {
         let (end, ended) = mpsc::channel::<()>();
         let (name, holder, lost) = (self.name.clone(), self.holder.clone(), self.lost.clone());
         self.renewing = Some(thread::spawn(move || {
+            let mut renewed = Instant::now();
+            let is_taken =
+                || find(&name).is_ok_and(|it| it.is_none_or(|it| !is_held(&it, &holder)));
             while ended.recv_timeout(PERIOD) == Err(RecvTimeoutError::Timeout) {
-                let renewed = patch(&name, &holder, &json!({ "renewTime": now() }));
-                let failed = renewed.err();
-                if let Some(error) = failed.filter(|_| !lost.swap(true, Ordering::Relaxed)) {
-                    let text = format!("the Lease is lost: {error:#}");
-                    output::problem("warning", &Problem::new(text));
+                match patch(&name, &holder, &json!({ "renewTime": now() })) {
+                    Ok(()) => renewed = Instant::now(),
+                    Err(error) if renewed.elapsed() >= DEADLINE || is_taken() => {
+                        let text = format!("the Lease is lost: {error:#}");
+                        output::problem("warning", &Problem::new(text));
+                        lost.store(true, Ordering::Relaxed);
+                        return;
+                    }
+                    Err(_) => {}
                 }
             }
         }));
@@ -179,6 +201,10 @@ fn find(name: &Name) -> anyhow::Result<Option<Value>> {
         return Ok(None);
     }
     Ok(Some(serde_json::from_slice(&found)?))
+}
+
+fn is_held(lease: &Value, holder: &str) -> bool {
+    lease["spec"]["holderIdentity"] == holder
 }
 
 /// When its leader has ended that does not renew it any more, if one leads.

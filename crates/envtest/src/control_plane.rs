@@ -99,7 +99,7 @@ impl ControlPlane {
     /// not here, and exist.
     ///
     /// # Errors
-    /// There is no client for the API server.
+    /// The client certificate cannot be read.
     pub fn collect_garbage(&self, elsewhere: HashSet<String>) -> anyhow::Result<()> {
         garbage::start(
             self.client()?,

@@ -104,12 +104,19 @@ pub fn find(store: Option<PathBuf>) -> anyhow::Result<Assets> {
     if found.is_ok() {
         return found;
     }
-    let selector: Selector = minor.parse().map_err(anyhow::Error::msg)?;
-    let versions = list(&store, &selector, &Platform::host())?;
-    match versions.iter().find(|version| version.is_complete()) {
-        Some(version) => assets::complete(&version.folder, &help),
+    match newest_patch(&store, &minor)? {
+        Some(newest) => assets::complete(&newest.folder, &help),
         None => found,
     }
+}
+
+/// The newest complete patch of a minor version, such as `1.30`; nothing if that is not a version.
+fn newest_patch(store: &Store, minor: &str) -> anyhow::Result<Option<InstalledVersion>> {
+    let Ok(selector) = minor.parse() else {
+        return Ok(None);
+    };
+    let versions = list(store, &selector, &Platform::host())?;
+    Ok(versions.into_iter().find(InstalledVersion::is_complete))
 }
 
 /// The programs for a whole cluster: those in `KUBEBUILDER_ASSETS`, or in the store of kbr's newest version.
@@ -140,18 +147,15 @@ pub fn find_for_clone(
     is_cluster: bool,
     store: Option<PathBuf>,
 ) -> anyhow::Result<Assets> {
-    let mut numbers = kubernetes.trim_start_matches('v').split('.');
-    let minor = numbers.next().zip(numbers.next());
-    let selector = minor.and_then(|(major, minor)| format!("{major}.{minor}").parse().ok());
-    let selector: Option<Selector> =
-        selector.filter(|_| !is_cluster && assets::set_by_user().is_none());
-    if let Some(selector) = &selector {
-        let versions = list(&Store::new(store.clone())?, selector, &Platform::host())?;
-        if let Some(found) = versions.into_iter().find(InstalledVersion::is_complete) {
-            return Ok(Assets {
-                folder: found.folder,
-            });
-        }
+    let numbers = kubernetes.trim_start_matches('v').splitn(3, '.');
+    let minor = numbers.take(2).collect::<Vec<_>>().join(".");
+    if !is_cluster
+        && assets::set_by_user().is_none()
+        && let Some(found) = newest_patch(&Store::new(store.clone())?, &minor)?
+    {
+        return Ok(Assets {
+            folder: found.folder,
+        });
     }
     let found = if is_cluster {
         find_for_cluster(store)?
@@ -159,8 +163,7 @@ pub fn find_for_clone(
         find(store)?
     };
     let version = found.kubernetes().unwrap_or_default();
-    let is_same = |(major, minor): (&str, &str)| version.starts_with(&format!("{major}.{minor}."));
-    if !minor.is_some_and(is_same) {
+    if !version.starts_with(&format!("{minor}.")) {
         progress(
             "serving",
             &format!("Kubernetes {version} instead of {kubernetes}"),

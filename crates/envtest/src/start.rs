@@ -73,7 +73,7 @@ pub fn start_in(folder: Folder, mut setup: Setup, options: &Options) -> anyhow::
         Ok(()) => {}
     }
     match options.cluster {
-        // Whoever puts the objects of a clone into etcd starts what acts on them.
+        // What acts on the objects of a clone starts after they are loaded.
         _ if options.clone => {}
         Some(cluster) => start_controllers(&mut plane, cluster)?,
         None => plane.collect_garbage(HashSet::new())?,

@@ -49,16 +49,12 @@ fn print(text: &str) {
 /// # Errors
 /// Data is lost, for example because the disk is full. A closed pipe is not an error.
 pub fn data(text: &str) -> anyhow::Result<()> {
-    let mut out = io::stdout().lock();
-    let text = if out.is_terminal() {
+    let text = if is_data_shown() {
         visible(text)
     } else {
         text.into()
     };
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
-        result => result.context("cannot write to standard output"),
-    }
+    text_of_data(&text)
 }
 
 /// Prints data as [`data`] does, each line of it in the color that `color` has for it: a code of ANSI, such as 31 for red. Only a terminal has
@@ -72,19 +68,21 @@ pub fn colored_data(text: &str, color: impl Fn(&str) -> Option<u8>) -> anyhow::R
     if !is_data_shown() || is_set("NO_COLOR") || is_dumb {
         return data(text);
     }
-    let mut out = io::stdout().lock();
-    for line in text.lines() {
+    let colored = text.lines().map(|line| {
         let shown = visible(line);
-        let written = match color(line) {
-            Some(code) => writeln!(out, "\x1b[{code}m{shown}\x1b[0m"),
-            None => writeln!(out, "{shown}"),
-        };
-        match written {
-            Err(error) if error.kind() == ErrorKind::BrokenPipe => return Ok(()),
-            result => result.context("cannot write to standard output")?,
+        match color(line) {
+            Some(code) => format!("\x1b[{code}m{shown}\x1b[0m\n"),
+            None => format!("{shown}\n"),
         }
+    });
+    text_of_data(&colored.collect::<String>())
+}
+
+fn text_of_data(text: &str) -> anyhow::Result<()> {
+    match write(text.as_bytes()) {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        result => result.context("cannot write to standard output"),
     }
-    Ok(())
 }
 
 /// Whether data goes to a terminal.
@@ -97,9 +95,13 @@ pub fn is_data_shown() -> bool {
 /// # Errors
 /// Data is lost, for example because the disk is full.
 pub fn bytes_of_data(data: &[u8]) -> anyhow::Result<()> {
+    write(data).context("cannot write to standard output")
+}
+
+fn write(data: &[u8]) -> io::Result<()> {
     let mut out = io::stdout().lock();
-    let written = out.write_all(data).and_then(|()| out.flush());
-    written.context("cannot write to standard output")
+    out.write_all(data)?;
+    out.flush()
 }
 
 /// Who prints a text.

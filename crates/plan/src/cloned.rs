@@ -18,6 +18,14 @@ pub struct Cloned {
     pub unread: Vec<String>,
 }
 
+impl Cloned {
+    /// The number of objects.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.kinds.iter().map(|it| it.objects.len()).sum()
+    }
+}
+
 /// A kind in one version, and all of its objects that were read.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]

@@ -1,6 +1,6 @@
 //! Two states -> what has changed between them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -134,47 +134,48 @@ fn is_deleted(object: &Value) -> bool {
 
 /// Lists with each deleted object what the garbage collector has deleted with it: the deleted objects that have lost all owners.
 fn gather_dependents(objects: Vec<Change>, before: &State) -> Vec<Change> {
-    let is_gone = |it: &&Change| matches!(it.action, Action::Deleted | Action::Recreated);
-    let meta = |id: &Id| -> Value {
-        let object = before.get(id).and_then(|it| serde_json::from_str(it).ok());
-        object.map_or(Value::Null, |it: Value| it["metadata"].clone())
-    };
-    let gone: BTreeMap<String, (Id, Value)> = objects
+    let gone: Vec<Option<Value>> = objects
         .iter()
-        .filter(is_gone)
         .map(|it| {
-            let meta = meta(&it.id);
-            (text(&meta["uid"]).to_owned(), (it.id.clone(), meta))
+            let is_gone = matches!(it.action, Action::Deleted | Action::Recreated);
+            let object = before.get(&it.id).filter(|_| is_gone)?;
+            let mut object: Value = serde_json::from_str(object).ok()?;
+            Some(object["metadata"].take())
         })
         .collect();
-    // The owner from which the deletion came, however far up.
-    let root = |id: &Id| -> Option<Id> {
-        let mut at = gone.values().find(|it| it.0 == *id)?;
-        // A chain of owners is no longer than there are objects.
-        for _ in 0..gone.len() {
-            let owners: Option<Vec<_>> = list(&at.1["ownerReferences"])
-                .map(|it| gone.get(text(&it["uid"])))
-                .collect();
-            match owners.as_deref() {
-                Some([first, ..]) => at = first,
-                _ => break,
-            }
-        }
-        Some(at.0.clone()).filter(|it| it != id)
+    let by_uid: HashMap<&str, usize> = (0..)
+        .zip(&gone)
+        .filter_map(|(at, meta)| Some((text(&meta.as_ref()?["uid"]), at)))
+        .collect();
+    // The first owner, if all are gone.
+    let owner = |at: usize| -> Option<usize> {
+        let owners = list(&gone[at].as_ref()?["ownerReferences"]);
+        let owners: Option<Vec<usize>> = owners
+            .map(|it| by_uid.get(text(&it["uid"])).copied())
+            .collect();
+        owners?.first().copied()
     };
-    let mut dependents: BTreeMap<Id, Vec<String>> = BTreeMap::new();
-    let mut rest = Vec::new();
-    for change in objects {
-        match root(&change.id).filter(|_| change.action == Action::Deleted) {
-            Some(root) => dependents
-                .entry(root)
-                .or_default()
-                .push(change.id.to_string()),
-            None => rest.push(change),
+    // The deletion came from there, however far up. Owners that own each other have no end.
+    let root = |at: usize| {
+        let chain = std::iter::successors(Some(at), |at| owner(*at));
+        chain.take(objects.len()).last().unwrap_or(at)
+    };
+    let mut dependents: HashMap<usize, Vec<String>> = HashMap::new();
+    let mut is_listed = vec![false; objects.len()];
+    for (at, change) in objects.iter().enumerate() {
+        let root = root(at);
+        if change.action == Action::Deleted && root != at {
+            is_listed[at] = true;
+            let of_root = dependents.entry(root).or_default();
+            of_root.push(change.id.to_string());
         }
     }
-    for change in &mut rest {
-        change.dependents = dependents.remove(&change.id).unwrap_or_default();
+    let mut rest = Vec::new();
+    for (at, mut change) in objects.into_iter().enumerate() {
+        if !is_listed[at] {
+            change.dependents = dependents.remove(&at).unwrap_or_default();
+            rest.push(change);
+        }
     }
     rest
 }

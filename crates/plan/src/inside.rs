@@ -65,7 +65,7 @@ pub fn run(job: &Job, stop: &Stop) -> anyhow::Result<Report> {
     let audit = folder.path.join("audit.log");
     let cluster = job.rollouts.then(|| rollouts::cluster(&job.cloned));
     let mut plane = serve(job, &audit, cluster.as_ref(), stop)?;
-    let count: usize = job.cloned.kinds.iter().map(|it| it.objects.len()).sum();
+    let count = job.cloned.count();
     progress("serving", &format!("{count} objects of the cluster"));
     let mut not_seen = job.cloned.unread.clone();
     let lost = load(&plane, &job.cloned)?.into_iter();

@@ -24,7 +24,10 @@ pub fn load(plane: &ControlPlane, cloned: &Cloned) -> anyhow::Result<Vec<String>
     let kinds = || cloned.kinds.iter().filter(|it| !is_webhooks(it));
     let entries = kinds().flat_map(|kind| {
         let folder = folder(&kind.group, &kind.plural, &custom);
-        let objects = kind.objects.iter().filter(|it| !is_of_server(kind, it));
+        let objects = kind
+            .objects
+            .iter()
+            .filter(|it| !is_of_server(&kind.plural, it));
         objects.map(move |object| {
             (
                 key(&folder, object),
@@ -53,7 +56,11 @@ pub fn load(plane: &ControlPlane, cloned: &Cloned) -> anyhow::Result<Vec<String>
         };
         let served: HashMap<(&str, &str), &Value> =
             served.iter().map(|it| (name(it), it)).collect();
-        for object in kind.objects.iter().filter(|it| !is_of_server(kind, it)) {
+        for object in kind
+            .objects
+            .iter()
+            .filter(|it| !is_of_server(&kind.plural, it))
+        {
             let (namespace, name) = name(object);
             let is_equal = served
                 .get(&(namespace, name))
@@ -113,14 +120,16 @@ pub fn custom(cloned: &Cloned) -> BTreeSet<(String, String)> {
     names.collect()
 }
 
-/// What the API server makes for itself: its own Service, its default roles.
-fn is_of_server(kind: &Kind, object: &Value) -> bool {
+/// What the API server makes for itself, of the kind with this plural: its own Service, its CAs, its default roles.
+pub fn is_of_server(plural: &str, object: &Value) -> bool {
     let (namespace, name) = name(object);
     let is_default = object["metadata"]["labels"]["kubernetes.io/bootstrapping"] == "rbac-defaults";
     let is_api =
         namespace == "default" && (name == "kubernetes" || name.starts_with("kubernetes-"));
+    let is_ca = (namespace, name) == ("kube-system", "extension-apiserver-authentication");
     is_default
-        || is_api && ["services", "endpoints", "endpointslices"].contains(&kind.plural.as_str())
+        || is_ca && plural == "configmaps"
+        || is_api && ["services", "endpoints", "endpointslices"].contains(&plural)
 }
 
 /// As it is stored. CRDs have no conversion until a release runs that serves it.

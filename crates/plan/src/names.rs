@@ -22,10 +22,10 @@ pub const RESOLVER: &str = "nameserver 127.0.0.1\n";
 pub struct Names(Arc<Mutex<BTreeMap<String, u64>>>);
 
 impl Names {
-    /// Answers each question with "no such name", in a thread of its own.
+    /// Answers each question with `NXDOMAIN`, in a thread of its own.
     ///
     /// # Errors
-    /// The port is in use, or this process may not have it.
+    /// The port is in use, or this process has no permission to bind it.
     pub fn serve() -> io::Result<Self> {
         let names = Self::default();
         let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, PORT))?;
@@ -35,7 +35,7 @@ impl Names {
             while let Ok((length, from)) = socket.recv_from(&mut question) {
                 if let Some((name, answer)) = answered(&question[..length]) {
                     asked.count(name);
-                    // Who no longer waits for the answer needs none.
+                    // The client may have stopped waiting.
                     drop(socket.send_to(&answer, from));
                 }
             }
@@ -57,7 +57,7 @@ impl Names {
     }
 }
 
-/// The name in a question, and the answer that there is none. Source: RFC 1035, 4.1.
+/// The name in a question, and the response `NXDOMAIN`. Source: RFC 1035, 4.1.
 fn answered(question: &[u8]) -> Option<(String, Vec<u8>)> {
     let (header, mut rest) = question.split_at_checked(12)?;
     // A question, and one only.

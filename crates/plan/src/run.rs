@@ -239,8 +239,15 @@ impl Runner<'_> {
             .trim_start_matches("https://")
             .split_once(':')
             .context("the API server has no port")?;
-        let mut all = release.environment.clone();
-        for reference in &release.references {
+        // Of a variable that is given several times, `env` of the container counts, not `envFrom`.
+        let (whole, single): (Vec<_>, Vec<_>) =
+            release.references.iter().partition(|it| it.key.is_none());
+        let mut all = BTreeMap::new();
+        for reference in whole {
+            all.extend(self.referenced(reference)?);
+        }
+        all.extend(release.environment.clone());
+        for reference in single {
             all.extend(self.referenced(reference)?);
         }
         all.extend([

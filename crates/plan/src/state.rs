@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::cloned::Cloned;
 use super::discovery::{self, Served, objects, text};
-use super::load::full_name;
+use super::load::{full_name, is_of_server};
 use super::read::is_left_out;
 
 /// An object, whatever its version.
@@ -52,8 +52,8 @@ pub fn versions(cloned: &Cloned) -> Versions {
         .collect()
 }
 
-/// What the API server shows now. A kind that cannot be read, such as one whose conversion nobody serves, is named in `unread`, and is as it
-/// was `before`.
+/// What the API server shows now. A kind that cannot be read, such as one whose conversion webhook does not answer, is named in `unread`, and
+/// is as it was `before`.
 ///
 /// # Errors
 /// The API server does not answer.
@@ -77,20 +77,13 @@ pub fn read(
                 continue;
             }
         };
-        for mut object in found.into_iter().filter(|it| !is_of_server(&kind, it)) {
+        let found = found.into_iter();
+        for mut object in found.filter(|it| !is_of_server(&kind.plural, it)) {
             strip(&mut object);
             state.insert(id(&kind, &object), object.to_string().into());
         }
     }
     Ok(state)
-}
-
-/// What an API server writes for itself: its own CAs.
-fn is_of_server(kind: &Served, object: &Value) -> bool {
-    let meta = &object["metadata"];
-    kind.kind == "ConfigMap"
-        && meta["namespace"] == "kube-system"
-        && meta["name"] == "extension-apiserver-authentication"
 }
 
 /// Removes what every write changes.

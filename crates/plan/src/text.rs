@@ -92,7 +92,7 @@ fn headline(report: &Report, title: &Title) -> String {
     one_line(&line).into_owned() + "\n"
 }
 
-/// The number of these objects among those that change, and of what goes with them.
+/// The number of the changed objects that `is_counted` accepts, and of the dependents deleted with them.
 fn count(report: &Report, is_counted: impl Fn(&Change) -> bool) -> usize {
     let changes = [&report.changes, &report.later];
     let counted = changes

@@ -7,6 +7,7 @@
 
 mod actors;
 mod admitted;
+mod children;
 mod comparison;
 mod delays;
 mod environment;
@@ -35,6 +36,7 @@ mod surroundings;
 mod tests;
 mod trace;
 mod unchecked;
+mod user;
 
 use std::{collections::BTreeMap, fmt, panic, sync::Arc, thread, time::Duration};
 

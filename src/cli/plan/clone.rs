@@ -55,7 +55,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         Some(file) => file::save(file, &cloned)?,
         None => output::bytes_of_data(&file::write(&cloned)?)?,
     }
-    let objects: usize = cloned.kinds.iter().map(|it| it.objects.len()).sum();
+    let objects = cloned.count();
     progress(
         "cloned",
         &format!("{objects} objects of {} kinds", cloned.kinds.len()),

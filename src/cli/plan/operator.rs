@@ -55,11 +55,8 @@ pub fn prepare(args: &Args) -> anyhow::Result<Prepared> {
     let install = installed_by(args.install.as_deref(), root.as_deref())?;
     let deployed = deployed(args)?;
     let mut reading = args.reading.clone();
-    if let Some(deployed) = deployed
-        .as_ref()
-        .filter(|_| reading.service_account.is_none())
-    {
-        reading.service_account = Some(account_of(deployed));
+    if reading.service_account.is_none() && Identity::of(&install).is_err() {
+        reading.service_account = deployed.as_ref().map(account_of);
     }
     let operator = identity(&reading, &install)?;
     let wanted = match args.clone {

@@ -25,7 +25,7 @@ const TEXT: usize = 80;
 /// The first ten problems, each with its place: `kinds[2].objects[0]`.
 pub fn check(cloned: &Cloned) -> Result<(), Diagnostic> {
     let mut problems = Vec::new();
-    let objects = cloned.kinds.iter().map(|kind| kind.objects.len()).sum();
+    let objects = cloned.count();
     for (what, count, most) in [
         ("kinds", cloned.kinds.len(), KINDS),
         ("objects", objects, OBJECTS),

@@ -14,7 +14,6 @@ use manager::{
     Manager, Options,
     harness::{self, Clock, Controllers, Hooks},
 };
-use serde_json::Value;
 use tokio::{
     task::{AbortHandle, JoinHandle},
     time::{Instant, sleep},
@@ -34,7 +33,7 @@ use super::{
 use crate::{
     FakeApi,
     fake::hooks,
-    server::{Gate, Objects, Path, Reviewers, Webhooks},
+    server::{Gate, Objects, Reviewers, Webhooks},
 };
 
 /// How long a process takes to start again.
@@ -389,49 +388,5 @@ impl Environment {
     pub(super) fn urls(&self) -> Vec<String> {
         let urls = |objects: &mut Objects| objects.urls();
         self.api.change_quietly(urls)
-    }
-
-    /// Which of these objects are Jobs or Pods that have ended.
-    pub(super) fn ended(&self, urls: &[String]) -> Vec<String> {
-        let is_ended = |url: &&String| {
-            let found = Path::parse(url).and_then(|path| {
-                self.api
-                    .change_quietly(|objects| objects.get(&path).cloned())
-            });
-            let status = &found.unwrap_or_default()["status"];
-            let is_over = |it: &Value| {
-                ["Complete", "Failed"]
-                    .iter()
-                    .any(|over| it["type"] == *over)
-            };
-            let mut conditions = status["conditions"].as_array().into_iter().flatten();
-            ["Succeeded", "Failed"]
-                .iter()
-                .any(|it| status["phase"] == *it)
-                || conditions.any(|it| is_over(it) && it["status"] == "True")
-        };
-        let is_run = |url: &&String| url.contains("/jobs/") || url.contains("/pods/");
-        urls.iter()
-            .filter(is_run)
-            .filter(is_ended)
-            .cloned()
-            .collect()
-    }
-
-    /// The URLs of the objects that have an owner, and neither the user has created nor were there `before`.
-    pub(super) fn children(&self, before: &[String]) -> Vec<String> {
-        let objects = self.scenario.objects.iter();
-        let own: Vec<_> = objects.map(|(path, _)| path.url()).collect();
-        let is_owned = |url: &String| {
-            let path = Path::parse(url)?;
-            let owners = |objects: &mut Objects| {
-                let object = objects.get(&path)?;
-                object["metadata"]["ownerReferences"].as_array().cloned()
-            };
-            self.api.change_quietly(owners)
-        };
-        let mut urls = self.urls();
-        urls.retain(|url| !before.contains(url) && !own.contains(url) && is_owned(url).is_some());
-        urls
     }
 }

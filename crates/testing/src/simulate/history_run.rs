@@ -50,8 +50,7 @@ impl Environment {
         self.idle().await?;
         self.pause().await?;
         for (path, create) in &scenario.objects {
-            let what = format!("the user creates {path}");
-            self.network.tell(Happened::Action(what));
+            self.network.tell(Happened::User(format!("creates {path}")));
             create(&self.api);
         }
         self.network.lock().created = true;
@@ -208,7 +207,7 @@ impl Environment {
                                 other.make(&mut object);
                             }
                         }
-                        None => drop(corrupt(&mut object)),
+                        None => corrupt(&mut object),
                     }
                     object["metadata"]["generation"] = Value::Null;
                     objects.put(&path, object);

@@ -131,8 +131,8 @@ fn copy(field: &str, from: &Value, to: &mut Value) {
     }
 }
 
-/// Changes a value that everyone may change: neither a name nor what the API server keeps as it is. Returns whether there was one.
-pub(super) fn corrupt(object: &mut Value) -> bool {
+/// Changes a value that everyone may change: neither a name nor what the API server keeps as it is.
+pub(super) fn corrupt(object: &mut Value) {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let group = text(&object["apiVersion"]);
     let is_custom = group.contains('.') && !group.contains(".k8s.io/");
@@ -150,7 +150,7 @@ pub(super) fn corrupt(object: &mut Value) -> bool {
         }
         _ if is_custom => corrupt_first(&mut object["spec"]),
         _ => false,
-    }
+    };
 }
 
 fn corrupt_first(value: &mut Value) -> bool {

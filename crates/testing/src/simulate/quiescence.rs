@@ -62,7 +62,12 @@ impl Environment {
     /// Whether a fault has come since then, or others have done something.
     fn was_disturbed(&self, mark: &Mark) -> bool {
         let state = self.network.lock();
-        let is_other = |it: &Event| matches!(it.what, Happened::Action(_) | Happened::Fault(_));
+        let is_other = |it: &Event| {
+            matches!(
+                it.what,
+                Happened::User(_) | Happened::Action(_) | Happened::Fault(_)
+            )
+        };
         state.faults > mark.faults || state.events[mark.events..].iter().any(is_other)
     }
 

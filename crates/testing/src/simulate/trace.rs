@@ -38,7 +38,11 @@ pub(super) enum Happened {
         /// A hash of what was sent.
         sent: u64,
     },
-    /// Something that others than the operator do.
+    /// What the user does, after *the user*.
+    User(String),
+    /// An invariant does not hold: what it says.
+    Violated(String),
+    /// Something else that others than the operator do.
     Action(String),
     /// A fault.
     Fault(String),
@@ -58,10 +62,7 @@ impl Event {
 
     /// Whether a story is never without it: what the user does, and an invariant that does not hold.
     pub(super) fn is_key(&self) -> bool {
-        match &self.what {
-            Happened::Action(what) => what.starts_with("the user ") || what.starts_with('«'),
-            _ => false,
-        }
+        matches!(self.what, Happened::User(_) | Happened::Violated(_))
     }
 
     /// Whether it is part of the story.
@@ -72,7 +73,11 @@ impl Event {
                 changed, answer, ..
             } => *changed || answer != "200 OK",
             Happened::Started { number, .. } => *number > 1,
-            Happened::Action(_) | Happened::Fault(_) | Happened::Idle => true,
+            Happened::User(_)
+            | Happened::Violated(_)
+            | Happened::Action(_)
+            | Happened::Fault(_)
+            | Happened::Idle => true,
         }
     }
 }
@@ -103,6 +108,8 @@ impl fmt::Display for Event {
                     other => write!(f, ": {other}"),
                 }
             }
+            Happened::User(what) => write!(f, "the user {what}"),
+            Happened::Violated(what) => write!(f, "«{what}» does not hold"),
             Happened::Action(what) | Happened::Fault(what) => f.write_str(what),
             Happened::Idle => f.write_str("everything is idle"),
         }

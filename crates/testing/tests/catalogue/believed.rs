@@ -94,7 +94,7 @@ fn an_operator_asks_to_be_called_again_all_the_time() {
     unsuspected(one(register));
 }
 
-/// A voyage is made once: a Job that has ended is not made again, whoever removes it.
+/// A voyage is made once: a Job that has ended is not created again after its deletion.
 #[test]
 fn a_job_that_has_ended_does_not_come_back() {
     fn register(manager: &mut Manager) {
@@ -165,12 +165,12 @@ fn an_object_that_waits_for_ever_says_for_what() {
     fn register(manager: &mut Manager) {
         async fn reconcile(ship: Arc<Ship>, cx: Context<Ship>) -> Reconciled {
             if cx.get::<ConfigMap>(&*name(&ship, "chart"))?.is_none() {
-                return Err(waiting("NoChart", "there is no chart of these waters"));
+                return Err(waiting("NoChart", "no chart of these waters found"));
             }
             done()
         }
         ships(manager).reconcile(reconcile);
     }
     let story = one(register).check().unwrap_err().to_string();
-    assert!(story.contains("no chart of these waters"), "{story}");
+    assert!(story.contains("no chart of these waters found"), "{story}");
 }
