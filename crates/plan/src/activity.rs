@@ -88,8 +88,9 @@ pub struct Requests {
     began: Option<Instant>,
     /// Whether it leads, if it has asked for a Lease.
     leads: Option<bool>,
-    /// The writes that the API server refused.
-    pub refused: BTreeSet<Refused>,
+    /// The writes that the API server refused, with the status code. One that fails within the server, such as in a webhook that does not
+    /// answer yet, is none if it succeeds later.
+    pub refused: BTreeMap<Refused, u16>,
     /// What its roles do not allow: `list pods`, `create secrets in navy`.
     pub denied: BTreeSet<String>,
 }
@@ -117,7 +118,7 @@ impl Requests {
             offset: log.metadata().map_or(0, |it| it.len()),
             began: None,
             leads: None,
-            refused: BTreeSet::new(),
+            refused: BTreeMap::new(),
             denied: BTreeSet::new(),
         }
     }
@@ -189,21 +190,32 @@ impl Requests {
                 namespace => format!("{what} in {namespace}"),
             }
         }));
-        let is_write = WRITES.contains(&&*asked.verb);
-        // Others are conflicts with newer versions, and objects that are gone or there already: an operator tries again.
-        let is_refused = matches!(event.code(), 400 | 403 | 405 | 413 | 415 | 422 | 500);
-        if is_write
-            && is_refused
-            && decisions
-                .iter()
-                .all(|it| matches!(it.verdict, Verdict::Allowed(_)))
-        {
-            self.refused.insert(Refused {
-                resource: resource(&asked),
-                object: full_name(namespace, event.name()),
-                verb: asked.verb,
-                message: event.message().to_owned(),
-            });
+        if !WRITES.contains(&&*asked.verb) {
+            return;
+        }
+        let write = Refused {
+            resource: resource(&asked),
+            object: full_name(namespace, event.name()),
+            verb: asked.verb,
+            message: event.message().to_owned(),
+        };
+        match event.code() {
+            200..300 => {
+                let is_same = |it: &Refused| {
+                    (&it.resource, &it.object, &it.verb)
+                        == (&write.resource, &write.object, &write.verb)
+                };
+                self.refused.retain(|it, code| *code < 500 || !is_same(it));
+            }
+            // Others are conflicts with newer versions, and objects that are gone or there already: an operator tries again.
+            code @ (400 | 403 | 405 | 413 | 415 | 422 | 500)
+                if !decisions
+                    .iter()
+                    .any(|it| matches!(it.verdict, Verdict::Denied(_))) =>
+            {
+                self.refused.insert(write, code);
+            }
+            _ => {}
         }
     }
 }
@@ -225,5 +237,48 @@ fn resource(access: &Access) -> String {
             Some((resource, part)) => format!("{resource}.{group}/{part}"),
             None => format!("{resource}.{group}"),
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_write_that_failed_in_a_webhook_is_refused_unless_it_succeeds_later() {
+        let operator = Identity {
+            namespace: "crew".to_owned(),
+            account: "captain".to_owned(),
+            watched: None,
+        };
+        let mut requests = Requests::from_now(Path::new("none"), &operator);
+        let mut write = |name: &str, code: u16| {
+            let event = json!({
+                "kind": "Event",
+                "apiVersion": "audit.k8s.io/v1",
+                "level": "Metadata",
+                "auditID": "1",
+                "stage": "ResponseComplete",
+                "verb": "patch",
+                "requestURI": format!("/api/v1/namespaces/navy/pods/{name}"),
+                "user": { "username": "system:serviceaccount:crew:captain" },
+                "objectRef": { "resource": "pods", "namespace": "navy", "name": name, "apiVersion": "v1" },
+                "responseStatus": { "code": code, "message": "no" },
+            });
+            requests.add(&Event::parse(event.to_string().as_bytes()).unwrap());
+            requests.refused.len()
+        };
+        // Another object, and what the server had judged, stay.
+        let expected = [
+            ("a", 500, 1),
+            ("b", 500, 2),
+            ("c", 422, 3),
+            ("a", 200, 2),
+            ("c", 200, 2),
+        ];
+        for (name, code, refused) in expected {
+            assert_eq!(write(name, code), refused, "{name} {code}");
+        }
     }
 }

@@ -79,6 +79,15 @@ pub fn run(job: &Job, stop: &Stop) -> anyhow::Result<Report> {
     let versions = state::versions(&job.cloned);
     let cloned = state::read(&client, &versions, &State::new(), &mut not_seen)?;
     let (namespace, account) = job.operator.clone();
+    let mut baseline = job.baseline.clone();
+    if let Some(baseline) = baseline.as_mut().filter(|it| it.install.is_empty()) {
+        baseline.install = installed_today(&job.cloned, &namespace);
+    }
+    let installs = baseline
+        .iter()
+        .chain([&job.next])
+        .flat_map(|it| &it.install);
+    let webhooks = Webhooks::new(installs, &plane.folder().join("webhooks"))?;
     let mut session = Session {
         job,
         activity,
@@ -88,6 +97,7 @@ pub fn run(job: &Job, stop: &Stop) -> anyhow::Result<Report> {
             watched: None,
         },
         audit,
+        webhooks,
         names: if job.confined {
             // Without it, the operator finds no server of DNS.
             Names::serve().unwrap_or_default()
@@ -107,13 +117,9 @@ pub fn run(job: &Job, stop: &Stop) -> anyhow::Result<Report> {
     };
     let mut before = cloned;
     let mut drifted = None;
-    if let Some(baseline) = &job.baseline {
+    if let Some(baseline) = &baseline {
         progress("running", "today's release");
-        let mut baseline = baseline.clone();
-        if baseline.install.is_empty() {
-            baseline.install = installed_today(&job.cloned, &job.operator.0);
-        }
-        let (run, after, _) = session.run(&baseline, &before)?;
+        let (run, after, _) = session.run(baseline, &before)?;
         report.baseline = Some(run);
         drifted = Some(std::mem::replace(&mut before, after));
     }
@@ -180,6 +186,7 @@ struct Session<'a> {
     activity: Activity,
     operator: Identity,
     audit: PathBuf,
+    webhooks: Webhooks,
     names: Names,
     versions: Versions,
     installed: Installed,
@@ -196,10 +203,9 @@ impl Session<'_> {
         before: &State,
     ) -> anyhow::Result<(Run, State, Option<State>)> {
         let began = Instant::now();
-        let certificates = self.plane.folder().join("webhooks");
-        let webhooks = Webhooks::new(&release.install, release.webhook_port, &certificates)?;
-        self.plane.map_services(&webhooks.services)?;
-        let installed = install(&self.plane, &self.client, &release.install, &webhooks)?;
+        self.plane
+            .map_services(&self.webhooks.at(release.webhook_port))?;
+        let installed = install(&self.plane, &self.client, &release.install, &self.webhooks)?;
         let kinds = state::kinds(&self.client, &self.versions, &mut Vec::new())?;
         let invalid = install::invalid(&release.install, before);
         let mut runner = Runner {
@@ -215,7 +221,7 @@ impl Session<'_> {
             limit: Duration::from_secs(self.job.limit),
             confined: self.job.confined,
         };
-        let ended = runner.run(release, &webhooks, before)?;
+        let ended = runner.run(release, &self.webhooks, before)?;
         self.unread.extend(ended.unread);
         let run = Run {
             seconds: began.elapsed().as_secs(),
@@ -223,7 +229,7 @@ impl Session<'_> {
             log: ended.log,
             not_installed: installed.refused,
             invalid,
-            refused: ended.requests.refused.into_iter().collect(),
+            refused: ended.requests.refused.into_keys().collect(),
             denied: ended.requests.denied.into_iter().collect(),
             looked_up: self.names.take(),
             events: self.published()?,

@@ -1,5 +1,6 @@
 //! The webhooks of an operator that runs beside the API server: its Services are a port of the loopback.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use base64::Engine as _;
@@ -10,11 +11,12 @@ use serde_json::{Value, json};
 
 use super::discovery::{list, text};
 
-/// The Services that call an operator's webhooks, and a certificate for them.
+/// The Services that call an operator's webhooks, and a certificate for them. Both releases have the same: the API server would go on with
+/// the CA of the one before for a while.
 #[derive(Debug)]
 pub struct Webhooks {
-    /// Which port serves them.
-    pub services: Services,
+    /// `namespace/name`.
+    services: BTreeSet<String>,
     /// Has `tls.crt` and `tls.key`.
     pub folder: PathBuf,
     /// In base64.
@@ -22,33 +24,37 @@ pub struct Webhooks {
 }
 
 impl Webhooks {
-    /// Those that `objects` name, at `port`. Creates a certificate in `folder`.
+    /// Those that `objects` name. Creates a certificate in `folder`.
     ///
     /// # Errors
     /// The folder cannot be written.
     pub fn new<'a>(
         objects: impl IntoIterator<Item = &'a Value>,
-        port: u16,
         folder: &Path,
     ) -> anyhow::Result<Self> {
-        let mut services = Services::new();
+        let mut services = BTreeSet::new();
+        let mut names = BTreeSet::new();
         for client in objects.into_iter().flat_map(clients) {
             let service = &client["service"];
             if service.is_object() {
-                let name = format!("{}/{}", text(&service["namespace"]), text(&service["name"]));
-                services.insert(name, port);
+                let (namespace, name) = (text(&service["namespace"]), text(&service["name"]));
+                services.insert(format!("{namespace}/{name}"));
+                names.insert(format!("{name}.{namespace}.svc"));
             }
         }
-        let names = services.keys().filter_map(|it| {
-            let (namespace, name) = it.split_once('/')?;
-            Some(format!("{name}.{namespace}.svc"))
-        });
-        let ca = certificates::named_too(folder, &names.collect::<Vec<_>>())?;
+        let names: Vec<String> = names.into_iter().collect();
+        let ca = certificates::named_too(folder, &names)?;
         Ok(Self {
             services,
             folder: folder.to_owned(),
             ca: BASE64_STANDARD.encode(ca),
         })
+    }
+
+    /// The Services, served at `port`.
+    pub fn at(&self, port: u16) -> Services {
+        let all = self.services.iter();
+        all.map(|it| (it.clone(), port)).collect()
     }
 
     /// Lets the API server trust the certificate, where the object names a Service and an operator or cert-manager would add the CA.
@@ -92,9 +98,9 @@ mod tests {
             json!({ "spec": { "conversion": { "strategy": "None" } } }),
         ];
         let folder = tempfile::tempdir().unwrap();
-        let webhooks = Webhooks::new(&objects, 9443, &folder.path().join("webhooks")).unwrap();
+        let webhooks = Webhooks::new(&objects, &folder.path().join("webhooks")).unwrap();
         let expected = [("crew/a".to_owned(), 9443), ("crew/b".to_owned(), 9443)];
-        assert_eq!(webhooks.services, Services::from(expected));
+        assert_eq!(webhooks.at(9443), Services::from(expected));
         let before = objects.clone();
         for object in &mut objects {
             webhooks.trust(object);
