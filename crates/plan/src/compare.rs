@@ -5,9 +5,11 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::difference::{Field, differing};
+use super::difference::{Field, content, differing};
 use super::discovery::{list, text};
-use super::state::{Id, State};
+use super::managers::{Managers, is_below};
+use super::state::{Id, Seen, State};
+use super::time::is_time_alone;
 
 /// What happens to an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -38,8 +40,10 @@ pub struct Change {
     pub restarts: Option<u64>,
     /// Whether its Pod template changes, and its Pods keep the old one until someone deletes them.
     pub on_delete: bool,
-    /// The fields that differ, apart from those of the status.
+    /// The fields that differ, apart from those of the status; of a new object, what it contains.
     pub fields: Vec<Field>,
+    /// The field managers that have set these values.
+    pub managers: BTreeSet<String>,
     /// What the garbage collector has deleted with it: `Pod navy/nemo-0`.
     pub dependents: Vec<String>,
 }
@@ -62,28 +66,32 @@ pub struct Changes {
     pub objects: Vec<Change>,
     /// By kind.
     pub status: Vec<Status>,
+    /// The number of objects in whose status nothing but times differs, which counts as no change.
+    pub times: usize,
 }
 
 /// Compares two states, without the objects that the installation itself applied.
 pub fn compare(before: &State, after: &State, installed: &BTreeSet<Id>) -> Changes {
     let mut objects = Vec::new();
     let mut status: BTreeMap<String, Status> = BTreeMap::new();
+    let mut times = 0;
     let ids: BTreeSet<&Id> = before.keys().chain(after.keys()).collect();
     for id in ids.into_iter().filter(|id| !installed.contains(id)) {
-        let (old, new) = (before.get(id), after.get(id));
-        if old == new {
+        let (seen, seen_after) = (before.get(id), after.get(id));
+        if seen.map(|it| &it.object) == seen_after.map(|it| &it.object) {
             continue;
         }
-        let parse = |text: &str| serde_json::from_str::<Value>(text).unwrap_or_default();
-        let old = old.map(|it| parse(it)).filter(|it| !is_deleted(it));
-        let new = new.map(|it| parse(it)).filter(|it| !is_deleted(it));
+        let parse = |seen: &Seen| serde_json::from_str::<Value>(&seen.object).unwrap_or_default();
+        let old = seen.map(parse).filter(|it| !is_deleted(it));
+        let new = seen_after.map(parse).filter(|it| !is_deleted(it));
         let fields = match (&old, &new) {
             (Some(old), Some(new)) => differing(old, new),
-            _ => Vec::new(),
+            (None, Some(new)) => content(new),
+            (_, None) => Vec::new(),
         };
-        let (of_status, fields): (Vec<Field>, Vec<Field>) = fields
+        let (of_status, mut fields): (Vec<Field>, Vec<Field>) = fields
             .into_iter()
-            .partition(|it| is_below(&it.path, "status"));
+            .partition(|it| it.path == "status" || is_below(&it.path, "status"));
         let action = match (&old, &new) {
             (None, None) => continue,
             (None, Some(_)) => Action::Created,
@@ -93,7 +101,11 @@ pub fn compare(before: &State, after: &State, installed: &BTreeSet<Id>) -> Chang
             }
             (Some(_), Some(_)) => Action::Changed,
         };
-        if action == Action::Changed && !of_status.is_empty() {
+        let is_shown = of_status.iter().any(|it| !is_time_alone(it));
+        if action == Action::Changed && !of_status.is_empty() && !is_shown {
+            times += 1;
+        }
+        if action == Action::Changed && is_shown {
             let known = status.entry(id.kind.clone()).or_insert_with(|| Status {
                 kind: id.kind.clone(),
                 fields: BTreeSet::new(),
@@ -107,6 +119,7 @@ pub fn compare(before: &State, after: &State, installed: &BTreeSet<Id>) -> Chang
         if action == Action::Changed && fields.is_empty() {
             continue;
         }
+        let managers = written_by(seen, seen_after, &mut fields);
         let shown = new.as_ref().or(old.as_ref());
         let (restarts, on_delete) = restarts(&id.kind, old.as_ref(), new.as_ref());
         objects.push(Change {
@@ -116,13 +129,38 @@ pub fn compare(before: &State, after: &State, installed: &BTreeSet<Id>) -> Chang
             restarts,
             on_delete,
             fields,
+            managers,
             dependents: Vec::new(),
         });
     }
     Changes {
         objects: gather_dependents(objects, before),
         status: status.into_values().collect(),
+        times,
     }
+}
+
+/// Who has set the fields. Notes with each who had set it before.
+fn written_by(
+    before: Option<&Seen>,
+    after: Option<&Seen>,
+    fields: &mut [Field],
+) -> BTreeSet<String> {
+    let of = |seen: Option<&Seen>| Managers::parse(seen.map_or("", |it| &it.managed));
+    let (before, after) = (of(before), of(after));
+    let owned = |text: &str| text.to_owned();
+    let mut all = BTreeSet::new();
+    for field in fields.iter().filter(|it| it.after.is_some()) {
+        all.extend(after.of(&field.path).into_iter().map(owned));
+    }
+    for field in fields.iter_mut() {
+        let now = after.of(&field.path);
+        if field.after.is_some() && !now.is_empty() {
+            let others = before.of(&field.path).into_iter().map(owned);
+            field.taken_from = others.filter(|it| !all.contains(it)).collect();
+        }
+    }
+    all
 }
 
 /// Whether only a kubelet or the garbage collector is missing for its end.
@@ -138,8 +176,8 @@ fn gather_dependents(objects: Vec<Change>, before: &State) -> Vec<Change> {
         .iter()
         .map(|it| {
             let is_gone = matches!(it.action, Action::Deleted | Action::Recreated);
-            let object = before.get(&it.id).filter(|_| is_gone)?;
-            let mut object: Value = serde_json::from_str(object).ok()?;
+            let seen = before.get(&it.id).filter(|_| is_gone)?;
+            let mut object: Value = serde_json::from_str(&seen.object).ok()?;
             Some(object["metadata"].take())
         })
         .collect();
@@ -178,11 +216,6 @@ fn gather_dependents(objects: Vec<Change>, before: &State) -> Vec<Change> {
         }
     }
     rest
-}
-
-fn is_below(path: &str, field: &str) -> bool {
-    let rest = path.strip_prefix(field);
-    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
 }
 
 /// `conditions[Ready]` of `status.conditions[Ready].reason`; `status` itself if it is new.
@@ -224,6 +257,7 @@ fn owner(object: &Value) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::state::strip;
     use super::*;
     use serde_json::json;
 
@@ -235,7 +269,13 @@ mod tests {
                 namespace: "navy".to_owned(),
                 name: text(&object["metadata"]["name"]).to_owned(),
             };
-            (id, object.to_string().into())
+            let mut object = object.clone();
+            let managed = strip(&mut object).unwrap_or_default();
+            let seen = Seen {
+                object: object.to_string().into(),
+                managed: managed.to_string().into(),
+            };
+            (id, seen)
         };
         objects.iter().map(entry).collect()
     }
@@ -334,6 +374,54 @@ mod tests {
         };
         let change = compared(&set("1"), &set("2")).objects.remove(0);
         assert_eq!((change.restarts, change.on_delete), (None, true));
+    }
+
+    #[test]
+    fn a_status_in_which_nothing_but_times_differs_counts_as_no_change() {
+        let captain = |at: &str, phase: &str| {
+            let condition = json!({ "type": "Ready", "lastHeartbeatTime": at });
+            let status = json!({ "phase": phase, "conditions": [condition], "synced": [at] });
+            [object("Captain", "a", "1", &json!({ "status": status }))]
+        };
+        let before = captain("2026-01-01T00:00:00Z", "sails");
+        let changes = compared(&before, &captain("2026-01-02T03:04:05.678+01:00", "sails"));
+        assert_eq!((changes.status, changes.times), (vec![], 1));
+        let changes = compared(&before, &captain("2026-01-02T00:00:00Z", "sinks"));
+        assert_eq!((changes.status.len(), changes.times), (1, 0));
+        let changes = compared(&before, &captain("later", "sails"));
+        assert_eq!((changes.status.len(), changes.times), (1, 0));
+    }
+
+    #[test]
+    fn a_change_names_who_has_made_it_and_whose_value_it_replaces() {
+        let set = |manager: &str, replicas: u8| {
+            let mut set = object(
+                "StatefulSet",
+                "a",
+                "1",
+                &json!({ "spec": { "replicas": replicas } }),
+            );
+            let fields = json!({ "f:spec": { "f:replicas": {} } });
+            set["metadata"]["managedFields"] = json!([{ "manager": manager, "fieldsV1": fields }]);
+            [set]
+        };
+        let change = |before: &str| {
+            let mut changes = compared(&set(before, 5), &set("crew/captain", 2));
+            let change = changes.objects.remove(0);
+            (change.managers, change.fields[0].taken_from.clone())
+        };
+        let names = |names: &[&str]| names.iter().map(|it| (*it).to_owned()).collect();
+        assert_eq!(
+            change("kubectl-edit"),
+            (names(&["crew/captain"]), names(&["kubectl-edit"]))
+        );
+        assert_eq!(
+            change("crew/captain"),
+            (names(&["crew/captain"]), names(&[]))
+        );
+        let created = compared(&[], &set("crew/captain", 2)).objects.remove(0);
+        assert_eq!(created.managers, names(&["crew/captain"]));
+        assert_eq!(created.fields[0].path, "spec.replicas");
     }
 
     #[test]

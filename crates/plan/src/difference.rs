@@ -15,6 +15,9 @@ pub struct Field {
     pub before: Option<Value>,
     /// The value after, if there is one.
     pub after: Option<Value>,
+    /// The field managers that had set the value before, and have not set this one.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub taken_from: BTreeSet<String>,
 }
 
 /// Fields of the metadata that differ without meaning anything.
@@ -28,16 +31,107 @@ const IGNORED: [&str; 7] = [
     "metadata.annotations.\"deployment.kubernetes.io/revision\"",
 ];
 
+/// A label that is the uid of a Job, in quotes or without.
+const UID: &str = "controller-uid";
+
+/// Fields that an API server fills in, in most objects with the same values.
+const FILLED: [&str; 26] = [
+    "backoffLimit",
+    "clusterIP",
+    "clusterIPs",
+    "completionMode",
+    "creationTimestamp",
+    "dnsPolicy",
+    "imagePullPolicy",
+    "internalTrafficPolicy",
+    "ipFamilies",
+    "ipFamilyPolicy",
+    "manualSelector",
+    "persistentVolumeClaimRetentionPolicy",
+    "podManagementPolicy",
+    "podReplacementPolicy",
+    "progressDeadlineSeconds",
+    "protocol",
+    "restartPolicy",
+    "revisionHistoryLimit",
+    "schedulerName",
+    "sessionAffinity",
+    "strategy",
+    "suspend",
+    "terminationGracePeriodSeconds",
+    "terminationMessagePath",
+    "terminationMessagePolicy",
+    "updateStrategy",
+];
+
 /// The fields in which two objects differ. Of a Secret, the values are not among them, only their lengths.
 #[must_use]
 pub fn differing(old: &Value, new: &Value) -> Vec<Field> {
     let mut fields = Vec::new();
     differ(old, new, String::new(), &mut fields);
-    fields.retain(|it| !IGNORED.contains(&it.path.as_str()));
-    if new["apiVersion"] == "v1" && new["kind"] == "Secret" {
-        fields.iter_mut().for_each(hide);
-    }
+    fields.retain(|it| {
+        let is_uid = it.path.trim_end_matches('"').ends_with(UID);
+        !is_uid && !IGNORED.contains(&it.path.as_str())
+    });
+    hide_secret(new, &mut fields);
     fields
+}
+
+/// What a new object contains, apart from its metadata and status: first what its creator has chosen. Of a Secret, the lengths of values.
+#[must_use]
+pub fn content(object: &Value) -> Vec<Field> {
+    let mut fields = Vec::new();
+    let parts = object.as_object().into_iter().flatten();
+    for (key, value) in
+        parts.filter(|(key, _)| !["apiVersion", "kind", "metadata", "status"].contains(&&***key))
+    {
+        leaves(value, key.clone(), &mut fields);
+    }
+    fields.retain(|it| !names_element(it));
+    hide_secret(object, &mut fields);
+    let is_filled = |field: &Field| {
+        let mut steps = field.path.split(['.', '[']);
+        steps.any(|it| FILLED.contains(&it)) || field.path.ends_with(UID)
+    };
+    fields.sort_by_cached_key(is_filled);
+    fields
+}
+
+/// Whether it is what tells an element of a list apart, which its path has: `containers[helm].name`.
+fn names_element(field: &Field) -> bool {
+    let element = field.path.rsplit_once("].");
+    let name = element.and_then(|(list, key)| Some((list.rsplit_once('[')?.1, key)));
+    let is_same = |name: &str, value: &Value| match value {
+        Value::String(text) => text == name,
+        other => other.to_string() == name,
+    };
+    name.zip(field.after.as_ref())
+        .is_some_and(|((name, key), value)| KEYS.contains(&key) && is_same(name, value))
+}
+
+/// The fields of a value that have none themselves.
+fn leaves(value: &Value, path: String, fields: &mut Vec<Field>) {
+    let none = Map::new();
+    let pairs = match value {
+        Value::Object(value) if !value.is_empty() => Some(of_objects(&none, value)),
+        Value::Array(items) if !items.is_empty() => of_lists(&[], items),
+        _ => None,
+    };
+    let Some(pairs) = pairs else {
+        return fields.push(field(path, None, Some(value)));
+    };
+    for (step, _, value) in pairs {
+        leaves(value.unwrap_or(&Value::Null), step.after(&path), fields);
+    }
+}
+
+fn field(path: String, before: Option<&Value>, after: Option<&Value>) -> Field {
+    Field {
+        path,
+        before: before.cloned(),
+        after: after.cloned(),
+        taken_from: BTreeSet::new(),
+    }
 }
 
 fn differ(old: &Value, new: &Value, path: String, fields: &mut Vec<Field>) {
@@ -50,25 +144,13 @@ fn differ(old: &Value, new: &Value, path: String, fields: &mut Vec<Field>) {
         _ => None,
     };
     let Some(pairs) = pairs else {
-        return fields.push(Field {
-            path,
-            before: Some(old.clone()),
-            after: Some(new.clone()),
-        });
+        return fields.push(field(path, Some(old), Some(new)));
     };
     for (step, old, new) in pairs {
-        let path = match step {
-            Step::Key(key) if path.is_empty() => key,
-            Step::Key(key) => format!("{path}.{key}"),
-            Step::Item(item) => format!("{path}[{item}]"),
-        };
+        let path = step.after(&path);
         match (old, new) {
             (Some(old), Some(new)) => differ(old, new, path, fields),
-            (old, new) => fields.push(Field {
-                path,
-                before: old.cloned(),
-                after: new.cloned(),
-            }),
+            (old, new) => fields.push(field(path, old, new)),
         }
     }
 }
@@ -78,24 +160,39 @@ enum Step {
     Item(String),
 }
 
+impl Step {
+    fn after(self, path: &str) -> String {
+        match self {
+            Step::Key(key) => joined(path, &key),
+            Step::Item(item) => format!("{path}[{item}]"),
+        }
+    }
+}
+
+/// The path of a field: `metadata.annotations."crew.example.com/x"`.
+pub fn joined(path: &str, key: &str) -> String {
+    let dot = if path.is_empty() { "" } else { "." };
+    if key.contains(['.', '/']) {
+        format!("{path}{dot}\"{key}\"")
+    } else {
+        format!("{path}{dot}{key}")
+    }
+}
+
 type Pair<'a> = (Step, Option<&'a Value>, Option<&'a Value>);
 
 fn of_objects<'a>(old: &'a Map<String, Value>, new: &'a Map<String, Value>) -> Vec<Pair<'a>> {
     let keys: BTreeSet<&String> = old.keys().chain(new.keys()).collect();
-    let pair = |key: &String| {
-        let shown = if key.contains(['.', '/']) {
-            format!("\"{key}\"")
-        } else {
-            key.clone()
-        };
-        (Step::Key(shown), old.get(key), new.get(key))
-    };
+    let pair = |key: &String| (Step::Key(key.clone()), old.get(key), new.get(key));
     keys.into_iter().map(pair).collect()
 }
 
+/// What tells the elements of a list apart, the first that all have.
+pub const KEYS: [&str; 6] = ["name", "type", "containerPort", "mountPath", "uid", "ip"];
+
 /// The elements by what tells them apart, or by their places if the lists are equally long. `None` if they are better shown whole.
 fn of_lists<'a>(old: &'a [Value], new: &'a [Value]) -> Option<Vec<Pair<'a>>> {
-    for key in ["name", "type", "containerPort", "mountPath", "uid", "ip"] {
+    for key in KEYS {
         let names = |all: &'a [Value]| -> Option<BTreeMap<String, &'a Value>> {
             let name = |it: &Value| match &it[key] {
                 Value::String(name) => Some(name.clone()),
@@ -125,6 +222,12 @@ fn of_lists<'a>(old: &'a [Value], new: &'a [Value]) -> Option<Vec<Pair<'a>>> {
     (old.len() == new.len()).then(|| pairs.map(pair).collect())
 }
 
+fn hide_secret(object: &Value, fields: &mut [Field]) {
+    if object["apiVersion"] == "v1" && object["kind"] == "Secret" {
+        fields.iter_mut().for_each(hide);
+    }
+}
+
 /// A field of a Secret shows how long its values are, and those only.
 fn hide(field: &mut Field) {
     let is_shown = field.path.starts_with("metadata.") && !field.path.contains("last-applied");
@@ -149,6 +252,28 @@ mod tests {
             |value: &str| json!({ "apiVersion": "v1", "kind": "Secret", "data": { "key": value } });
         let fields = differing(&secret("b3Blbg=="), &secret("c2hvcnQ="));
         assert_eq!(fields[0].before, Some(json!("(8 bytes)")));
+        assert_eq!(content(&secret("b3Blbg=="))[0].after, fields[0].before);
+    }
+
+    #[test]
+    fn a_new_object_shows_its_own_choices_before_what_an_api_server_fills_in() {
+        let container = json!({ "name": "helm", "image": "helm:1", "args": ["a", "b"], "imagePullPolicy": "Always" });
+        let object = json!({
+            "apiVersion": "apps/v1", "kind": "Deployment", "metadata": { "name": "a" }, "status": {},
+            "spec": { "strategy": { "type": "Recreate" }, "template": { "spec": { "containers": [container] } } },
+        });
+        let paths: Vec<String> = content(&object).into_iter().map(|it| it.path).collect();
+        let helm = "spec.template.spec.containers[helm]";
+        let expected = ["args", "image", "imagePullPolicy"];
+        let mut expected = expected.map(|it| format!("{helm}.{it}")).to_vec();
+        expected.insert(2, "spec.strategy.type".to_owned());
+        assert_eq!(paths, expected);
+    }
+
+    #[test]
+    fn labels_that_are_the_uid_of_a_job_are_no_difference() {
+        let labels = |uid: &str| json!({ "labels": { "controller-uid": uid, "batch.kubernetes.io/controller-uid": uid } });
+        assert_eq!(differing(&labels("1"), &labels("2")), []);
     }
 
     #[test]

@@ -145,12 +145,14 @@ pub fn run(job: &Job, stop: &Stop) -> anyhow::Result<Report> {
     not_seen.sort();
     not_seen.dedup();
     report.not_seen = not_seen;
-    if !job.cloned.secrets {
-        return Ok(report);
+    let mut states = Vec::new();
+    // Those of a clone are replaced, otherwise.
+    if job.cloned.secrets {
+        states.extend([&before, &after]);
+        states.extend(drifted.iter().chain(&at_once));
     }
-    let mut states = vec![&before, &after];
-    states.extend(drifted.iter().chain(&at_once));
-    mask(&report, &states)
+    let releases = baseline.iter().chain([&job.next]);
+    mask(&report, &states, releases.flat_map(|it| &it.install))
 }
 
 /// Starts an API server that takes the objects of a clone.

@@ -139,7 +139,7 @@ pub fn invalid(objects: &[Value], state: &State) -> Vec<String> {
             .iter()
             .filter(|(id, _)| id.group == group && id.kind == kind)
         {
-            let object: Value = serde_json::from_str(object).unwrap_or_default();
+            let object: Value = serde_json::from_str(&object.object).unwrap_or_default();
             let (_, version) = group_and_version(text(&object["apiVersion"]));
             let Some(version) = list(&spec["versions"]).find(|it| it["name"] == version) else {
                 continue;

@@ -13,26 +13,25 @@ use super::state::State;
 /// Shorter values occur by chance.
 const SHORTEST: usize = 8;
 
-/// Hides each value of a Secret in the states, as it is and in base64.
+/// Hides each value of a Secret in the states and among what is installed, as it is and in base64.
 ///
 /// # Errors
 /// There are too many.
-pub fn mask(report: &Report, states: &[&State]) -> anyhow::Result<Report> {
+pub fn mask<'a>(
+    report: &Report,
+    states: &[&State],
+    installed: impl Iterator<Item = &'a Value>,
+) -> anyhow::Result<Report> {
     let mut values: Vec<String> = Vec::new();
     let secrets = states.iter().flat_map(|state| state.iter());
-    for (_, object) in secrets.filter(|(id, _)| id.group.is_empty() && id.kind == "Secret") {
-        let object: Value = serde_json::from_str(object)?;
-        for encoded in object["data"]
-            .as_object()
-            .into_iter()
-            .flatten()
-            .filter_map(|(_, it)| it.as_str())
-        {
-            values.push(encoded.to_owned());
-            let plain = BASE64_STANDARD.decode(encoded).ok();
-            values.extend(plain.and_then(|it| String::from_utf8(it).ok()));
-        }
+    for (_, seen) in secrets.filter(|(id, _)| id.group.is_empty() && id.kind == "Secret") {
+        values.extend(values_of(&serde_json::from_str(&seen.object)?));
     }
+    values.extend(
+        installed
+            .filter(|it| it["apiVersion"] == "v1" && it["kind"] == "Secret")
+            .flat_map(values_of),
+    );
     values.retain(|it| it.len() >= SHORTEST);
     values.sort();
     values.dedup();
@@ -42,6 +41,22 @@ pub fn mask(report: &Report, states: &[&State]) -> anyhow::Result<Report> {
     let mut masked = serde_json::to_value(report)?;
     hide(&mut masked, &all);
     Ok(serde_json::from_value(masked)?)
+}
+
+/// The values of a Secret, as they are and in base64.
+fn values_of(secret: &Value) -> Vec<String> {
+    let texts = |field: &str| {
+        let texts = secret[field].as_object().into_iter().flatten();
+        texts.filter_map(|(_, it)| Some(it.as_str()?.to_owned()))
+    };
+    let mut values: Vec<String> = texts("data").collect();
+    let plain = values
+        .iter()
+        .filter_map(|it| String::from_utf8(BASE64_STANDARD.decode(it).ok()?).ok());
+    let plain: Vec<String> = plain.chain(texts("stringData")).collect();
+    values.extend(plain.iter().map(|it| BASE64_STANDARD.encode(it)));
+    values.extend(plain);
+    values
 }
 
 fn hide(value: &mut Value, all: &AhoCorasick) {
@@ -64,7 +79,7 @@ fn hide(value: &mut Value, all: &AhoCorasick) {
 mod tests {
     use super::*;
     use crate::report::Run;
-    use crate::state::Id;
+    use crate::state::{Id, Seen};
 
     #[test]
     fn values_of_secrets_are_hidden_wherever_a_report_shows_them() {
@@ -75,9 +90,14 @@ mod tests {
             name: "keys".to_owned(),
         };
         let data = serde_json::json!({ "data": { "a": BASE64_STANDARD.encode("open sesame"), "b": BASE64_STANDARD.encode("short") } });
-        let state = State::from([(id, data.to_string().into())]);
+        let seen = Seen {
+            object: data.to_string().into(),
+            ..Seen::default()
+        };
+        let state = State::from([(id, seen)]);
+        let installed = serde_json::json!({ "apiVersion": "v1", "kind": "Secret", "stringData": { "c": "installed" } });
         let log = format!(
-            "open sesame {} short",
+            "open sesame {} short installed",
             BASE64_STANDARD.encode("open sesame")
         );
         let report = Report {
@@ -87,7 +107,7 @@ mod tests {
             },
             ..Report::default()
         };
-        let masked = mask(&report, &[&state]).unwrap();
-        assert_eq!(masked.next.log, "(11 bytes) (16 bytes) short");
+        let masked = mask(&report, &[&state], [&installed].into_iter()).unwrap();
+        assert_eq!(masked.next.log, "(11 bytes) (16 bytes) short (9 bytes)");
     }
 }

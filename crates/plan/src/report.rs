@@ -96,6 +96,13 @@ impl Report {
         is_empty(&self.changes) && is_empty(&self.later) && !self.is_bad()
     }
 
+    /// Whether today's release is refused the same.
+    #[must_use]
+    pub fn is_refused_today(&self, refused: &Refused) -> bool {
+        let today = self.baseline.as_ref();
+        today.is_some_and(|it| it.refused.contains(refused))
+    }
+
     /// Whether the release cannot be judged or does not work: it is refused something, or never idle.
     #[must_use]
     pub fn is_bad(&self) -> bool {
@@ -103,15 +110,10 @@ impl Report {
             run.failed.is_some() || !run.not_installed.is_empty() || !run.invalid.is_empty()
         };
         let baseline = self.baseline.as_ref().is_some_and(|it| it.failed.is_some());
-        let new = |it: &&Refused| {
-            !self
-                .baseline
-                .as_ref()
-                .is_some_and(|run| run.refused.contains(it))
-        };
+        let refused = &self.next.refused;
         baseline
             || bad(&self.next)
-            || self.next.refused.iter().any(|it| new(&it))
+            || refused.iter().any(|it| !self.is_refused_today(it))
             || !self.next.denied.is_empty()
     }
 }

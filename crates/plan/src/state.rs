@@ -36,8 +36,17 @@ impl fmt::Display for Id {
     }
 }
 
-/// The objects, as text: a value takes five times as much. Without what every write changes: managed fields and version.
-pub type State = BTreeMap<Id, Box<str>>;
+/// An object, as text: a value takes five times as much.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Seen {
+    /// Without what every write changes: managed fields and version.
+    pub object: Box<str>,
+    /// Its managed fields.
+    pub managed: Box<str>,
+}
+
+/// The objects.
+pub type State = BTreeMap<Id, Seen>;
 
 /// By group and plural: the version in which a kind was cloned.
 pub type Versions = BTreeMap<(String, String), String>;
@@ -79,19 +88,22 @@ pub fn read(
         };
         let found = found.into_iter();
         for mut object in found.filter(|it| !is_of_server(&kind.plural, it)) {
-            strip(&mut object);
-            state.insert(id(&kind, &object), object.to_string().into());
+            let managed = strip(&mut object);
+            let seen = Seen {
+                object: object.to_string().into(),
+                managed: managed.unwrap_or_default().to_string().into(),
+            };
+            state.insert(id(&kind, &object), seen);
         }
     }
     Ok(state)
 }
 
-/// Removes what every write changes.
-pub fn strip(object: &mut Value) {
-    if let Some(meta) = object["metadata"].as_object_mut() {
-        meta.remove("managedFields");
-        meta.remove("resourceVersion");
-    }
+/// Removes what every write changes. Returns the managed fields.
+pub fn strip(object: &mut Value) -> Option<Value> {
+    let meta = object["metadata"].as_object_mut()?;
+    meta.remove("resourceVersion");
+    meta.remove("managedFields")
 }
 
 /// The kinds that are part of a plan, each in one version: that of the clone, else the preferred one of its group, unless that lacks it.

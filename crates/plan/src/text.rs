@@ -2,16 +2,16 @@
 
 #[cfg(test)]
 mod tests;
+mod values;
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use kbr_host::lines::one_line;
-use serde_json::Value;
 
+use self::values::{shortened, shown};
 use super::activity::Refused;
 use super::compare::{Action, Change, Changes};
-use super::difference::Field;
 use super::load::full_name;
 use super::report::{Failed, Report, Run, Unsettled};
 
@@ -26,20 +26,22 @@ pub struct Title {
     pub baseline: Option<String>,
 }
 
-/// The most fields of an object, and the most bytes of a value, without `details`.
+/// The most fields of an object without `details`.
 const FIELDS: usize = 6;
-const BYTES: usize = 60;
 
 /// The report for a terminal. `details` shows drift, events, and all fields and values whole.
 #[must_use]
 pub fn text(report: &Report, title: &Title, details: bool) -> String {
     let mut text = headline(report, title);
-    let rows = rows(&report.changes, &report.next.refused, details);
-    if !rows.is_empty() {
+    let writers = writers(report);
+    let rows = |changes| self::rows(changes, &writers, details);
+    let mut at_once = rows(&report.changes);
+    at_once.extend(refused(report, details));
+    if !at_once.is_empty() {
         text += "\n";
     }
-    text.extend(rows);
-    let rows = self::rows(&report.later, &[], details);
+    text.extend(at_once);
+    let rows = rows(&report.later);
     if !rows.is_empty() {
         text += "\n  once Pods are rolled out:\n";
     }
@@ -73,12 +75,18 @@ fn headline(report: &Report, title: &Title) -> String {
         cluster,
         baseline,
     } = title;
-    let (changed, objects) = (count(report, |_| true), report.objects);
+    let objects = report.objects;
+    let changed = count(report, |it| it.action != Action::Created);
+    let created = count(report, |it| it.action == Action::Created);
     let is_ended = matches!(report.next.failed, Some(Failed::Ended(_)));
-    let what = match changed {
-        0 if is_ended => format!("does not run, so nothing is known of {objects} objects"),
-        0 => format!("would change none of {objects} objects"),
-        changed => format!("would change {changed} of {objects} objects"),
+    let what = match (changed, created) {
+        (0, 0) if is_ended => format!("does not run, so nothing is known of {objects} objects"),
+        (0, 0) => format!("would change none of {objects} objects"),
+        (changed, 0) => format!("would change {changed} of {objects} objects"),
+        (0, created) => format!("would change none of {objects} objects and create {created}"),
+        (changed, created) => {
+            format!("would change {changed} of {objects} objects and create {created}")
+        }
     };
     let mut line = format!("{operator} {what} in {cluster}");
     match baseline {
@@ -107,7 +115,18 @@ fn count(report: &Report, is_counted: impl Fn(&Change) -> bool) -> usize {
     ids.len() + dependents
 }
 
-fn rows(changes: &Changes, refused: &[Refused], details: bool) -> Vec<String> {
+/// The field managers of all changes, if they differ: each row then has its own.
+fn writers(report: &Report) -> BTreeSet<&str> {
+    let changes = [&report.changes, &report.later].into_iter();
+    let changes = changes.flat_map(|it| &it.objects);
+    let all: BTreeSet<&str> = changes
+        .flat_map(|it| &it.managers)
+        .map(String::as_str)
+        .collect();
+    if all.len() > 1 { all } else { BTreeSet::new() }
+}
+
+fn rows(changes: &Changes, writers: &BTreeSet<&str>, details: bool) -> Vec<String> {
     let names = changes.objects.iter().map(|it| {
         (
             it.id.kind.len(),
@@ -115,28 +134,39 @@ fn rows(changes: &Changes, refused: &[Refused], details: bool) -> Vec<String> {
         )
     });
     let (kind, name) = names.fold((0, 0), |(a, b), (kind, name)| (a.max(kind), b.max(name)));
-    let mut rows: Vec<String> = changes
-        .objects
-        .iter()
-        .map(|it| row(it, kind, name.min(40), details))
-        .collect();
-    for it in refused {
+    let row = |it: &Change| row(it, (kind, name.min(40)), writers, details);
+    changes.objects.iter().map(row).collect()
+}
+
+/// A row for each write that the API server refused.
+fn refused(report: &Report, details: bool) -> Vec<String> {
+    let row = |it: &Refused| {
         let Refused {
             resource,
             object,
             verb,
             message,
         } = it;
+        let today = if report.is_refused_today(it) {
+            ", as today"
+        } else {
+            ""
+        };
         let line = format!(
-            "  ! {verb} of {resource} {object} refused: {}",
+            "  ! {verb} of {resource} {object} refused{today}: {}",
             shortened(message, details)
         );
-        rows.push(one_line(&line).into_owned() + "\n");
-    }
-    rows
+        one_line(&line).into_owned() + "\n"
+    };
+    report.next.refused.iter().map(row).collect()
 }
 
-fn row(change: &Change, kind: usize, name: usize, details: bool) -> String {
+fn row(
+    change: &Change,
+    (kind, name): (usize, usize),
+    writers: &BTreeSet<&str>,
+    details: bool,
+) -> String {
     let sign = match change.action {
         Action::Created => '+',
         Action::Changed => '~',
@@ -179,55 +209,35 @@ fn row(change: &Change, kind: usize, name: usize, details: bool) -> String {
     {
         words.push(format!("owned by {owner}"));
     }
+    let managers: Vec<&str> = change.managers.iter().map(String::as_str).collect();
+    if managers.iter().any(|it| writers.contains(it)) {
+        words.push(format!("by {}", managers.join(" and ")));
+    }
     let line = format!(
         "  {sign} {:kind$}  {full:name$}  {}",
         change.id.kind,
         words.join(", ")
     );
     let mut text = one_line(line.trim_end()).into_owned() + "\n";
-    if change.action == Action::Changed {
-        let most = if details { usize::MAX } else { FIELDS };
-        for field in change.fields.iter().take(most) {
-            writeln!(text, "      {}", shown(field, details)).ok();
+    let most = if details { usize::MAX } else { FIELDS };
+    for field in change.fields.iter().take(most) {
+        let lines = match (change.action, &field.after) {
+            (Action::Created, Some(value)) => values::new(&field.path, value, details),
+            _ => shown(field, details),
+        };
+        for line in lines {
+            writeln!(text, "      {line}").ok();
         }
-        if let Some(more @ 1..) = change.fields.len().checked_sub(most) {
-            writeln!(
-                text,
-                "      and {}: see --details",
-                count_of(more as u64, "field more", "fields more")
-            )
-            .ok();
-        }
+    }
+    if let Some(more @ 1..) = change.fields.len().checked_sub(most) {
+        writeln!(
+            text,
+            "      and {}: see --details",
+            count_of(more as u64, "field more", "fields more")
+        )
+        .ok();
     }
     text
-}
-
-fn shown(field: &Field, details: bool) -> String {
-    let value = |value: &Value| {
-        let text = match value {
-            Value::String(text) => text.clone(),
-            other => other.to_string(),
-        };
-        shortened(&text, details)
-    };
-    let line = match (&field.before, &field.after) {
-        (Some(before), Some(after)) => {
-            format!("{}   {} → {}", field.path, value(before), value(after))
-        }
-        (None, Some(after)) => format!("{}   → {}", field.path, value(after)),
-        (Some(before), None) => format!("{}   {} →", field.path, value(before)),
-        (None, None) => field.path.clone(),
-    };
-    one_line(&line).into_owned()
-}
-
-fn shortened(text: &str, details: bool) -> String {
-    let text = one_line(text);
-    let most = if details { usize::MAX } else { BYTES };
-    match text.char_indices().nth(most) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.into_owned(),
-    }
 }
 
 /// What follows the objects.
@@ -237,6 +247,13 @@ fn summary(report: &Report, details: bool) -> Vec<String> {
         let fields: Vec<&str> = status.fields.iter().map(String::as_str).collect();
         let objects = format!("{} {}", status.objects, status.kind);
         lines.push(format!("status: {} of {objects}", fields.join(", ")));
+    }
+    let times = report.changes.times + report.later.times;
+    if times > 0 {
+        lines.push(format!(
+            "nothing but times differs in the status of {}, which counts as no change",
+            count_of(times as u64, "object", "objects")
+        ));
     }
     if let Some(run) = &report.baseline {
         lines.extend(ending("today's release", run, details));
@@ -251,7 +268,7 @@ fn summary(report: &Report, details: bool) -> Vec<String> {
             if details { ":" } else { ": see --details" }
         ));
         if details {
-            let rows = rows(&report.drift, &[], details);
+            let rows = rows(&report.drift, &BTreeSet::new(), details);
             lines.extend(
                 rows.iter()
                     .flat_map(|it| it.lines().map(str::to_owned).collect::<Vec<_>>()),
@@ -344,8 +361,8 @@ fn why(who: &str, failed: &Failed, details: bool) -> Vec<String> {
                     "  {object}, {}",
                     count_of(*writes, "change", "changes")
                 ));
-                for field in fields {
-                    lines.push(format!("      {}", shown(field, details)));
+                for line in fields.iter().flat_map(|it| shown(it, details)) {
+                    lines.push(format!("      {line}"));
                 }
             }
             lines

@@ -6,6 +6,7 @@ use serde_json::json;
 
 use super::*;
 use crate::compare::Status;
+use crate::difference::Field;
 use crate::report::Published;
 use crate::state::Id;
 
@@ -24,6 +25,7 @@ fn report() -> Report {
         path: text.clone(),
         before: Some(json!(FORGED)),
         after: Some(json!([FORGED])),
+        taken_from: BTreeSet::from([text.clone()]),
     };
     let change = |action| Change {
         action,
@@ -32,6 +34,7 @@ fn report() -> Report {
         restarts: None,
         on_delete: true,
         fields: vec![field.clone()],
+        managers: BTreeSet::from([text.clone(), "other".to_owned()]),
         dependents: vec![text.clone()],
     };
     let changes = Changes {
@@ -41,6 +44,7 @@ fn report() -> Report {
             fields: BTreeSet::from([text.clone()]),
             objects: 1,
         }],
+        times: 1,
     };
     let unsettled = Unsettled {
         object: text.clone(),
@@ -98,6 +102,99 @@ fn no_text_of_a_cluster_begins_a_line_or_moves_the_cursor() {
             assert!(!shown.contains('\u{1b}'), "{shown}");
         }
     }
+}
+
+fn title() -> Title {
+    Title {
+        operator: "crew".to_owned(),
+        cluster: "prod".to_owned(),
+        baseline: Some("v1".to_owned()),
+    }
+}
+
+fn of_change(name: &str, action: Action) -> Change {
+    let id = Id {
+        group: String::new(),
+        kind: "Sail".to_owned(),
+        namespace: "navy".to_owned(),
+        name: name.to_owned(),
+    };
+    let field = Field {
+        path: "data.wind".to_owned(),
+        before: (action != Action::Created).then(|| json!("north")),
+        after: Some(json!("east")),
+        taken_from: BTreeSet::new(),
+    };
+    Change {
+        action,
+        id,
+        owner: None,
+        restarts: None,
+        on_delete: false,
+        fields: vec![field],
+        managers: BTreeSet::new(),
+        dependents: Vec::new(),
+    }
+}
+
+#[test]
+fn created_objects_show_what_they_contain_and_do_not_count_as_changed_ones() {
+    let mut report = Report {
+        objects: 103,
+        ..Report::default()
+    };
+    report.changes.objects = vec![
+        of_change("a", Action::Changed),
+        of_change("b", Action::Created),
+    ];
+    let expected = "crew would change 1 of 103 objects and create 1 in prod, compared with v1\n\n\
+                    \u{20} ~ Sail  navy/a\n\
+                    \u{20}     data.wind   north → east\n\
+                    \u{20} + Sail  navy/b  created\n\
+                    \u{20}     data.wind   east\n\n\
+                    102 objects stay as they are\n";
+    assert_eq!(text(&report, &title(), false), expected);
+}
+
+#[test]
+fn changes_name_their_field_managers_if_these_differ() {
+    let changes = |managers: [&str; 2]| {
+        let mut report = Report::default();
+        for manager in managers {
+            let mut change = of_change(manager, Action::Changed);
+            change.managers.insert(format!("crew/{manager}"));
+            report.changes.objects.push(change);
+        }
+        text(&report, &title(), false)
+    };
+    assert!(changes(["captain", "cook"]).contains("navy/cook     by crew/cook\n"));
+    assert!(!changes(["captain", "captain"]).contains("by crew"));
+}
+
+#[test]
+fn a_write_that_is_refused_today_too_is_told_apart() {
+    let refused = |object: &str| Refused {
+        resource: "sails".to_owned(),
+        object: object.to_owned(),
+        verb: "patch".to_owned(),
+        message: "no".to_owned(),
+    };
+    let run = |objects: &[&str]| Run {
+        refused: objects.iter().map(|it| refused(it)).collect(),
+        ..Run::default()
+    };
+    let mut report = Report {
+        baseline: Some(run(&["navy/old"])),
+        next: run(&["navy/old"]),
+        ..Report::default()
+    };
+    let old = "  ! patch of sails navy/old refused, as today: no\n";
+    assert!(text(&report, &title(), false).contains(old));
+    assert!(!report.is_bad());
+    report.next = run(&["navy/old", "navy/new"]);
+    let new = "  ! patch of sails navy/new refused: no\n";
+    assert!(text(&report, &title(), false).contains(new));
+    assert!(report.is_bad());
 }
 
 #[test]
