@@ -23,6 +23,9 @@ const EMPTY: [&str; 7] = [
     "/run", "/tmp", "/var/tmp", "/var/run", "/home", "/root", "/mnt",
 ];
 
+/// What it shows, in words.
+pub const SHOWN: &str = "the sandbox shows the current folder and the folders of the system; `/home`, `/root`, `/tmp`, `/mnt` and `/run` are empty";
+
 /// Where kbr is in the sandbox.
 const KBR: &str = "/run/kbr/kbr";
 
@@ -55,6 +58,27 @@ pub fn resolver() -> io::Result<NamedTempFile> {
 /// bubblewrap is not installed, or may not create a sandbox.
 pub fn command(sandbox: &Sandbox, arguments: &[&str]) -> anyhow::Result<Command> {
     check()?;
+    let mut tried = around(sandbox)?;
+    let tried = tried.arg("version").stdin(Stdio::null()).output()?;
+    if !tried.status.success() {
+        return Err(not_shown(&String::from_utf8_lossy(&tried.stderr)).into());
+    }
+    let mut command = around(sandbox)?;
+    command.args(arguments);
+    Ok(command)
+}
+
+/// The error for a sandbox that lacks a file.
+fn not_shown(text: &str) -> Diagnostic {
+    Diagnostic::new("cannot confine the operator: kbr does not run in the sandbox")
+        .help(format_args!(
+            "{SHOWN}: install kbr in one of these, such as in `/usr/local/bin`"
+        ))
+        .details(text.trim())
+}
+
+/// This kbr in the sandbox, without arguments.
+fn around(sandbox: &Sandbox) -> anyhow::Result<Command> {
     // Empty folders exist in the sandbox alone.
     let is_hidden = |path: &PathBuf| empty().any(|it| path.starts_with(it));
     let written = sandbox.written.iter().filter(|it| !is_hidden(it));
@@ -90,7 +114,7 @@ pub fn command(sandbox: &Sandbox, arguments: &[&str]) -> anyhow::Result<Command>
         "TMPDIR",
         "/tmp",
     ]);
-    bwrap.arg("--").arg(KBR).args(arguments);
+    bwrap.arg("--").arg(KBR);
     Ok(bwrap)
 }
 

@@ -18,6 +18,7 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use super::activity::{Activity, Requests};
+use super::confine::SHOWN;
 use super::difference::{Field, differing};
 use super::discovery::{self, Served, objects, text};
 use super::load::folder;
@@ -101,14 +102,14 @@ impl Runner<'_> {
             .spawn()
             .with_context(|| format!("cannot start `{program}`"))?;
         self.activity.restart();
-        let mut failed = self.wait(&mut process, &mut requests)?;
+        let mut failed = self.wait(&mut process, program, &mut requests)?;
         let mut unread = Vec::new();
         let mut state = state::read(self.client, self.versions, before, &mut unread)?;
         let mut at_once = None;
         if self.rollouts && failed.is_none() {
             self.activity.restart();
             self.plane.pause_controllers(false)?;
-            failed = self.wait(&mut process, &mut requests)?;
+            failed = self.wait(&mut process, program, &mut requests)?;
             self.plane.pause_controllers(true)?;
             let later = state::read(self.client, self.versions, &state, &mut unread)?;
             at_once = Some(std::mem::replace(&mut state, later));
@@ -126,11 +127,21 @@ impl Runner<'_> {
         })
     }
 
-    fn wait(&self, process: &mut Child, requests: &mut Requests) -> anyhow::Result<Option<Failed>> {
+    fn wait(
+        &self,
+        process: &mut Child,
+        program: &str,
+        requests: &mut Requests,
+    ) -> anyhow::Result<Option<Failed>> {
         let started = Instant::now();
         loop {
             if let Some(status) = process.try_wait()? {
-                return Ok(Some(Failed::Ended(status.to_string())));
+                let why = match status.code() {
+                    // Of a shell, and of kbr: what it was to run cannot be run, or is not there.
+                    Some(126 | 127) if self.confined => not_run(program),
+                    _ => status.to_string(),
+                };
+                return Ok(Some(Failed::Ended(why)));
             }
             requests.read()?;
             let is_idle = requests.has_begun(self.quiet) && !self.activity.is_within(self.quiet);
@@ -334,6 +345,20 @@ impl Runner<'_> {
     }
 }
 
+/// Why the program cannot be run in the sandbox.
+fn not_run(program: &str) -> String {
+    let text = fs::read(program).unwrap_or_default();
+    let first = text.split(|it| *it == b'\n').next().unwrap_or_default();
+    let first = String::from_utf8_lossy(first);
+    let interpreter = first.strip_prefix("#!").unwrap_or_default();
+    let interpreter = interpreter.split_whitespace().next();
+    let missing = match interpreter.filter(|it| !Path::new(it).exists()) {
+        Some(interpreter) => format!("`{interpreter}`, which is to run `{program}`, is not there"),
+        None => format!("`{program}`, or what it runs, cannot be run"),
+    };
+    format!("{missing}: {SHOWN}")
+}
+
 /// The path of the object with this key of etcd.
 fn path(kinds: &[Served], key: &str) -> Option<String> {
     kinds.iter().find_map(|kind| {
@@ -353,6 +378,19 @@ fn path(kinds: &[Served], key: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_program_whose_interpreter_is_not_in_the_sandbox_names_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let program = folder.path().join("manager").display().to_string();
+        fs::write(&program, "#!/root/.venv/bin/python -u\n").unwrap();
+        let expected = format!(
+            "`/root/.venv/bin/python`, which is to run `{program}`, is not there: the sandbox shows"
+        );
+        assert!(not_run(&program).starts_with(&expected));
+        fs::write(&program, "#!/bin/sh\n").unwrap();
+        assert!(not_run(&program).starts_with(&format!("`{program}`, or what it runs,")));
+    }
 
     #[test]
     fn the_key_of_an_object_leads_to_its_path() {
