@@ -89,7 +89,7 @@ struct WriteArgs {
     yes: bool,
 }
 
-/// Parses, runs, prints the error; the exit code is 0, 1 (failed) or 2 (usage).
+/// Parses, runs, prints the error; the exit code is 0, 1 (failed) or 2 (usage; 1 of `kbr plan`, whose 2 means changes).
 pub fn main() -> ExitCode {
     let cli = match completion::answer() {
         Ok(true) => return ExitCode::SUCCESS,
@@ -142,15 +142,17 @@ fn usage(error: &clap::Error) -> ExitCode {
         .iter()
         .map(|argument| argument.to_string_lossy().into_owned())
         .collect();
+    let is_plan = text.get(1).is_some_and(|it| it == "plan");
+    let wrong = if is_plan { 1 } else { 2 };
     if let Some(answer) = kubebuilder::answer(error, &text).or_else(|| not_text(error, &arguments))
     {
         let answer = answer.outcome(Outcome::NothingWritten);
         output::failure("error", &answer.into());
-        return ExitCode::from(2);
+        return ExitCode::from(wrong);
     }
     // A closed pipe is not an error: the reader has seen enough of the help.
     let _ = error.print();
-    ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
+    ExitCode::from(if error.use_stderr() { wrong } else { 0 })
 }
 
 /// The error for an argument that is not valid text.
