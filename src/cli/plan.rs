@@ -11,6 +11,7 @@ use std::process::ExitCode;
 
 use kbr_envtest::{installed, progress};
 use kbr_host::output;
+use kbr_manifests::overlay::OVERLAY;
 use kbr_plan::confine::{self, Sandbox};
 use kbr_plan::inside::Job;
 use kbr_plan::release::Release;
@@ -33,6 +34,7 @@ use reading::Reading;
 ///
 /// Inside a project, it builds the operator, and the one of the newest git tag as today's release.
 /// The exit code is 0 if nothing would change, 2 if something would, and 3 if the release is refused something or never becomes idle.
+/// It is 1 after each error, also of the command line.
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct Args {
@@ -47,6 +49,9 @@ pub struct Args {
     /// What installs the new release, as YAML [default: what `config/default` of the project renders]
     #[arg(long, value_name = "FILE")]
     install: Option<PathBuf>,
+    /// The kustomization of the project that installs both releases
+    #[arg(long, value_name = "FOLDER", default_value = OVERLAY)]
+    overlay: String,
     /// The git ref of today's release of the project [default: the newest tag]
     #[arg(long, value_name = "REF", conflicts_with = "baseline")]
     against: Option<String>,

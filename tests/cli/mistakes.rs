@@ -289,7 +289,31 @@ fn a_plan_outside_of_a_project_of_kbr_asks_for_a_command_and_never_names_cargo()
             fails(folder.path(), &format!("plan {flags}"), 1, &texts);
         }
         fails(folder.path(), "plan -- ./manager", 1, &account);
+        // 2 would mean that the release changes something.
+        fails(folder.path(), "plan --nosuch", 1, &["unexpected argument"]);
         let output = kbr(folder.path(), "plan --install missing.yaml -- ./manager");
         assert!(!printed(&output).to_lowercase().contains("cargo"));
     }
+}
+
+const INSTALLER: &str = r#"
+{ apiVersion: apps/v1, kind: Deployment, metadata: { name: crew, namespace: crew }, spec: { template: { spec: { serviceAccountName: crew, containers: [{ name: manager }] } } } }
+---
+{ apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: { name: crew }, rules: [{ apiGroups: [""], resources: [pods], verbs: [get] }] }
+---
+{ apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRoleBinding, metadata: { name: crew }, roleRef: { kind: ClusterRole, name: crew }, subjects: [{ kind: ServiceAccount, name: crew, namespace: crew }] }
+"#;
+
+#[test]
+fn a_plan_of_a_file_that_is_not_executable_says_so_before_it_reads_a_cluster() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("manager"), "").unwrap();
+    std::fs::write(folder.path().join("install.yaml"), INSTALLER).unwrap();
+    let texts = ["`./manager` is not executable", "chmod +x ./manager"];
+    fails(
+        folder.path(),
+        "plan --install install.yaml -- ./manager",
+        1,
+        &texts,
+    );
 }

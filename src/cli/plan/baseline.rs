@@ -5,7 +5,7 @@ use std::{fs, io};
 
 use anyhow::Context as _;
 use kbr_host::diagnostic::Diagnostic;
-use kbr_manifests::overlay::{self, OVERLAY};
+use kbr_manifests::overlay;
 use kbr_programs::{cargo, git};
 use kbr_scaffold::workdir;
 use serde_json::Value;
@@ -29,7 +29,7 @@ const FOLDER: &str = "target/kbr-plan";
 ///
 /// # Errors
 /// The ref is no commit, or its project does not build.
-pub fn build(root: &Path, reference: Option<&str>) -> anyhow::Result<Option<Today>> {
+pub fn build(root: &Path, reference: Option<&str>, overlay: &str) -> anyhow::Result<Option<Today>> {
     let Some(name) = reference.map(str::to_owned).or_else(|| newest_tag(root)) else {
         return Ok(None);
     };
@@ -66,9 +66,18 @@ pub fn build(root: &Path, reference: Option<&str>) -> anyhow::Result<Option<Toda
         fs::copy(built, &program)
             .with_context(|| format!("cannot write `{}`", program.display()))?;
     }
+    if !sources.join(overlay).is_dir() {
+        return Err(
+            Diagnostic::new(format_args!("the release `{name}` has no `{overlay}`"))
+                .help(
+                    "name a release that has it with --against, or another overlay with --overlay",
+                )
+                .into(),
+        );
+    }
     Ok(Some(Today {
+        install: overlay::render(dist::kubectl()?(), &sources, overlay)?,
         name,
-        install: overlay::render(dist::kubectl()?(), &sources, OVERLAY)?,
         command: vec![program.display().to_string()],
     }))
 }

@@ -6,6 +6,7 @@ use anyhow::Context as _;
 use kbr_envtest::progress;
 use kbr_host::diagnostic::{Diagnostic, Outcome, Problem, nothing_written};
 use kbr_host::output;
+use kbr_manifests::overlay::OVERLAY;
 use kbr_plan::{anonymize, file};
 use kbr_scaffold::workdir;
 
@@ -44,7 +45,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     }
     let folder = std::env::current_dir().context("cannot find the current folder")?;
     let root = workdir::find_root(&folder).ok();
-    let install = operator::installed_by(args.install.as_deref(), root.as_deref())?;
+    let install = operator::installed_by(args.install.as_deref(), root.as_deref(), OVERLAY)?;
     let identity = operator::identity(&args.reading, &install)?;
     let wanted = operator::wanted_of(&args.reading, &install, &identity)?;
     let mut cloned = reading::read(&args.reading, &identity, &wanted).map_err(nothing_written)?;

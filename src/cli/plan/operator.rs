@@ -1,14 +1,16 @@
 //! The two releases that are compared: of the project that the current folder belongs to, or any commands.
 
 use std::collections::BTreeSet;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use apiserver_rules::Operator;
 use kbr_envtest::crds;
 use kbr_host::diagnostic::Diagnostic;
+use kbr_host::lines;
 use kbr_manifests::audit::permissions;
-use kbr_manifests::overlay::{self, Identity, OVERLAY};
+use kbr_manifests::overlay::{self, Identity};
 use kbr_plan::read;
 use kbr_plan::release::Release;
 use kbr_plan::rollouts::READ;
@@ -52,7 +54,7 @@ pub fn prepare(args: &Args) -> anyhow::Result<Prepared> {
     } else {
         None
     };
-    let install = installed_by(args.install.as_deref(), root.as_deref())?;
+    let install = installed_by(args.install.as_deref(), root.as_deref(), &args.overlay)?;
     let deployed = deployed(args)?;
     let mut reading = args.reading.clone();
     if reading.service_account.is_none() && Identity::of(&install).is_err() {
@@ -67,7 +69,9 @@ pub fn prepare(args: &Args) -> anyhow::Result<Prepared> {
     let deployment = deployment.or(deployed);
     let mut visible = Vec::new();
     let today = match &root {
-        Some(root) if args.baseline.is_none() => baseline::build(root, args.against.as_deref())?,
+        Some(root) if args.baseline.is_none() => {
+            baseline::build(root, args.against.as_deref(), &args.overlay)?
+        }
         _ => of_command(args, &folder, &mut visible)?,
     };
     let (baseline_name, baseline) = today
@@ -142,10 +146,14 @@ fn no_operator() -> anyhow::Error {
 ///
 /// # Errors
 /// The file is no YAML, or the project does not render.
-pub fn installed_by(file: Option<&Path>, root: Option<&Path>) -> anyhow::Result<Vec<Value>> {
+pub fn installed_by(
+    file: Option<&Path>,
+    root: Option<&Path>,
+    overlay: &str,
+) -> anyhow::Result<Vec<Value>> {
     match (file, root) {
         (Some(file), _) => objects(file),
-        (None, Some(root)) => overlay::render(dist::kubectl()?(), root, OVERLAY),
+        (None, Some(root)) => overlay::render(dist::kubectl()?(), root, overlay),
         (None, None) => Ok(Vec::new()),
     }
 }
@@ -262,6 +270,15 @@ fn resolved(mut command: Vec<String>, visible: &mut Vec<PathBuf>) -> anyhow::Res
             .find(|it| it.is_file())
     };
     let found = found.with_context(|| format!("no program `{program}` found"))?;
+    let mode = std::fs::metadata(&found)?.permissions().mode();
+    if mode & 0o111 == 0 {
+        let file = lines::shell(program);
+        return Err(
+            Diagnostic::new(format_args!("`{program}` is not executable"))
+                .help(format_args!("`chmod +x {file}`"))
+                .into(),
+        );
+    }
     command[0] = found.display().to_string();
     visible.push(found);
     Ok(command)
