@@ -8,6 +8,7 @@ mod hostile;
 #[path = "../support/terminal.rs"]
 mod pty;
 mod release;
+mod roles;
 mod rollouts;
 mod safety;
 #[path = "../support/mod.rs"]

@@ -1,0 +1,66 @@
+//! What a plan reads by the roles in a file, and an operator that has its permissions from its group, and a variable from a `ConfigMap`.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::cluster::{Cluster, named, named_in};
+use crate::release::Release;
+
+/// Release 1, whose Deployment leaves it to a `ConfigMap` which release it is, and whose role is bound to all accounts of the namespace.
+fn configured(cluster: &Cluster) -> Release {
+    let today = Release::of_captains("1");
+    let mut objects = today.objects();
+    for object in &mut objects {
+        match object["kind"].as_str().unwrap() {
+            "Deployment" => {
+                let container = &mut object["spec"]["template"]["spec"]["containers"][0];
+                container.as_object_mut().unwrap().remove("env");
+                container["envFrom"] =
+                    json!([{ "prefix": "REL", "configMapRef": { "name": "settings" } }]);
+            }
+            "ClusterRoleBinding" => {
+                let group = "system:serviceaccounts:crew-system";
+                object["subjects"] = json!([{ "kind": "Group", "apiGroup": "rbac.authorization.k8s.io", "name": group }]);
+            }
+            _ => {}
+        }
+    }
+    let install = cluster.folder.path().join("configured.yaml");
+    let text = objects.iter().map(|it| format!("---\n{it}\n"));
+    fs::write(&install, text.collect::<String>()).unwrap();
+    Release {
+        program: today.program.clone(),
+        install,
+    }
+}
+
+#[test]
+fn roles_in_a_file_say_what_is_read_and_the_operator_has_the_variables_of_its_config_map() {
+    let cluster = Cluster::of_captains(&["image", "same"]);
+    let settings = json!({
+        "apiVersion": "v1", "kind": "ConfigMap",
+        "metadata": { "name": "settings", "namespace": "crew-system" }, "data": { "EASE": "2" },
+    });
+    cluster.apply(&[settings]).unwrap();
+    let next = configured(&cluster);
+    // Of the kinds that the operator reads, not Deployments.
+    let rules = json!([
+        { "apiGroups": ["crew.example.com"], "resources": ["*"], "verbs": ["get", "list"] },
+        { "apiGroups": [""], "resources": ["configmaps"], "verbs": ["*"] },
+    ]);
+    let role = json!({ "kind": "ClusterRole", "metadata": { "name": "reader" }, "rules": rules });
+    let file = cluster.folder.path().join("role.yaml");
+    fs::write(&file, role.to_string()).unwrap();
+
+    let flags = ["--role", file.to_str().unwrap()];
+    let (code, plan) = cluster.plan(&flags, Release::of_captains("1"), &next);
+    assert_eq!(plan["next"]["failed"], Value::Null, "{plan:#}");
+    assert_eq!(plan["next"]["denied"], json!([]), "{plan:#}");
+    // Today's release has not found its Deployment.
+    let drift = ["created Deployment navy/image"].map(str::to_owned);
+    assert_eq!(named_in(&plan["drift"]), drift.into(), "{plan:#}");
+    let changes = ["changed Deployment navy/image", "status of 2 Captain"];
+    assert_eq!(named(&plan), changes.map(str::to_owned).into(), "{plan:#}");
+    assert_eq!(code, 2, "{plan:#}");
+}
