@@ -18,6 +18,7 @@ mod load;
 mod managers;
 mod mask;
 mod names;
+mod pod;
 pub mod read;
 pub mod release;
 pub mod report;

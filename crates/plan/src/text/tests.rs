@@ -5,9 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::json;
 
 use super::*;
-use crate::compare::Status;
+use crate::activity::Refused;
+use crate::compare::{Changes, Status};
 use crate::difference::Field;
-use crate::report::Published;
+use crate::report::{Published, Run, Unsettled};
 use crate::state::Id;
 
 /// Clears the screen, and begins a line of its own.
@@ -154,6 +155,29 @@ fn created_objects_show_what_they_contain_and_do_not_count_as_changed_ones() {
                     \u{20}     data.wind   east\n\n\
                     102 objects stay as they are\n";
     assert_eq!(text(&report, &title(), false), expected);
+}
+
+#[test]
+fn of_many_objects_that_change_in_the_same_way_one_has_a_row() {
+    let mut report = Report::default();
+    for name in ["a", "b", "c", "d"] {
+        report
+            .changes
+            .objects
+            .push(of_change(name, Action::Changed));
+    }
+    report.next.invalid = vec!["a: wrong".to_owned(); 12];
+    let shown = text(&report, &title(), false);
+    let row = "  ~ Sail  navy/a\n      data.wind   north → east\n      and 3 more likewise: see --details\n\n";
+    assert!(shown.contains(row), "{shown}");
+    assert!(shown.contains("  a: wrong\n  and 2 more: see --details\n"));
+    let shown = text(&report, &title(), true);
+    assert!(
+        shown.contains("navy/d") && !shown.contains("more"),
+        "{shown}"
+    );
+    report.changes.objects[3].fields.clear();
+    assert!(text(&report, &title(), false).contains("navy/d"));
 }
 
 #[test]
