@@ -152,7 +152,10 @@ fn usage(error: &clap::Error) -> ExitCode {
     }
     // A closed pipe is not an error: the reader has seen enough of the help.
     let _ = error.print();
-    ExitCode::from(if error.use_stderr() { wrong } else { 0 })
+    match error.exit_code() {
+        0 => ExitCode::SUCCESS,
+        _ => ExitCode::from(wrong),
+    }
 }
 
 /// The error for an argument that is not valid text.

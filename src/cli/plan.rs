@@ -139,7 +139,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         confined: !args.unconfined,
         rollouts,
     };
-    let report = inside::start(&job, (!args.unconfined).then_some(&sandbox))?;
+    let report = inside::start(job, (!args.unconfined).then_some(&sandbox))?;
     let printed = match args.output {
         Format::Text => text::text(&report, &title, args.details),
         Format::Markdown => text::markdown(&report, &title, args.details),

@@ -60,11 +60,11 @@ pub struct Job {
 ///
 /// # Errors
 /// The servers do not start, refuse the clone, or a release cannot be started.
-pub fn run(job: &Job, stop: &Stop) -> anyhow::Result<Report> {
+pub fn run(mut job: Job, stop: &Stop) -> anyhow::Result<Report> {
     let folder = Folder::create()?;
     let audit = folder.path.join("audit.log");
     let cluster = job.rollouts.then(|| rollouts::cluster(&job.cloned));
-    let mut plane = serve(job, &audit, cluster.as_ref(), stop)?;
+    let mut plane = serve(&job, &audit, cluster.as_ref(), stop)?;
     let count = job.cloned.count();
     progress("serving", &format!("{count} objects of the cluster"));
     let mut not_seen = job.cloned.unread.clone();
@@ -83,13 +83,15 @@ pub fn run(job: &Job, stop: &Stop) -> anyhow::Result<Report> {
     if let Some(baseline) = baseline.as_mut().filter(|it| it.install.is_empty()) {
         baseline.install = installed_today(&job.cloned, &namespace);
     }
+    // They are in the state by now, in less memory.
+    job.cloned.kinds.clear();
     let installs = baseline
         .iter()
         .chain([&job.next])
         .flat_map(|it| &it.install);
     let webhooks = Webhooks::new(installs, &plane.folder().join("webhooks"))?;
     let mut session = Session {
-        job,
+        job: &job,
         activity,
         operator: Identity {
             namespace,

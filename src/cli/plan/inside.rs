@@ -19,7 +19,7 @@ const COMMAND: &str = "plan-inside";
 ///
 /// # Errors
 /// There is no sandbox, or the job fails, which has said why.
-pub fn start(job: &Job, sandbox: Option<&Sandbox>) -> anyhow::Result<Report> {
+pub fn start(job: Job, sandbox: Option<&Sandbox>) -> anyhow::Result<Report> {
     let mut command = if let Some(sandbox) = sandbox {
         confine::command(sandbox, &[COMMAND])?
     } else {
@@ -35,8 +35,10 @@ pub fn start(job: &Job, sandbox: Option<&Sandbox>) -> anyhow::Result<Report> {
     if let Some(stdin) = process.stdin.take() {
         let mut stdin = BufWriter::new(stdin);
         // If it ends early, it has said why.
-        let _ = serde_json::to_writer(&mut stdin, job);
+        let _ = serde_json::to_writer(&mut stdin, &job);
         let _ = stdin.flush();
+        // A large cluster takes much memory, and the plan needs some.
+        drop(job);
     }
     let mut answer = Vec::new();
     if let Some(mut stdout) = process.stdout.take() {
@@ -54,6 +56,6 @@ pub fn start(job: &Job, sandbox: Option<&Sandbox>) -> anyhow::Result<Report> {
 pub fn run() -> anyhow::Result<()> {
     let stop = Stop::register()?;
     let job: Job = serde_json::from_reader(std::io::stdin().lock())?;
-    let report = inside::run(&job, &stop)?;
+    let report = inside::run(job, &stop)?;
     output::data(&serde_json::to_string(&report)?)
 }
