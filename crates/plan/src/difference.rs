@@ -99,14 +99,19 @@ pub fn content(object: &Value) -> Vec<Field> {
 
 /// Whether it is what tells an element of a list apart, which its path has: `containers[helm].name`.
 fn names_element(field: &Field) -> bool {
-    let element = field.path.rsplit_once("].");
-    let name = element.and_then(|(list, key)| Some((list.rsplit_once('[')?.1, key)));
-    let is_same = |name: &str, value: &Value| match value {
-        Value::String(text) => text == name,
-        other => other.to_string() == name,
-    };
-    name.zip(field.after.as_ref())
-        .is_some_and(|((name, key), value)| KEYS.contains(&key) && is_same(name, value))
+    let inside = field.path.rsplit_once("].");
+    let name = inside.and_then(|(list, key)| Some((list.rsplit_once('[')?.1, key)));
+    let value = field.after.as_ref().and_then(element);
+    name.is_some_and(|(name, key)| KEYS.contains(&key) && value.as_deref() == Some(name))
+}
+
+/// What tells an element apart, as paths have it.
+fn element(value: &Value) -> Option<String> {
+    match value {
+        Value::String(name) => Some(name.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        _ => None,
+    }
 }
 
 /// The fields of a value that have none themselves.
@@ -170,7 +175,7 @@ impl Step {
 }
 
 /// The path of a field: `metadata.annotations."crew.example.com/x"`.
-pub fn joined(path: &str, key: &str) -> String {
+pub(super) fn joined(path: &str, key: &str) -> String {
     let dot = if path.is_empty() { "" } else { "." };
     if key.contains(['.', '/']) {
         format!("{path}{dot}\"{key}\"")
@@ -194,13 +199,10 @@ pub const KEYS: [&str; 6] = ["name", "type", "containerPort", "mountPath", "uid"
 fn of_lists<'a>(old: &'a [Value], new: &'a [Value]) -> Option<Vec<Pair<'a>>> {
     for key in KEYS {
         let names = |all: &'a [Value]| -> Option<BTreeMap<String, &'a Value>> {
-            let name = |it: &Value| match &it[key] {
-                Value::String(name) => Some(name.clone()),
-                Value::Number(number) => Some(number.to_string()),
-                _ => None,
-            };
-            let named: Option<BTreeMap<_, _>> =
-                all.iter().map(|it| Some((name(it)?, it))).collect();
+            let named: Option<BTreeMap<_, _>> = all
+                .iter()
+                .map(|it| Some((element(&it[key])?, it)))
+                .collect();
             named.filter(|it| it.len() == all.len())
         };
         if let (Some(old), Some(new)) = (names(old), names(new)) {
@@ -230,7 +232,8 @@ fn hide_secret(object: &Value, fields: &mut [Field]) {
 
 /// A field of a Secret shows how long its values are, and those only.
 fn hide(field: &mut Field) {
-    let is_shown = field.path.starts_with("metadata.") && !field.path.contains("last-applied");
+    let of_metadata = field.path.starts_with("metadata.") && !field.path.contains("last-applied");
+    let is_shown = of_metadata || ["type", "immutable"].contains(&&*field.path);
     for value in [&mut field.before, &mut field.after].into_iter().flatten() {
         if !is_shown {
             let bytes = value
@@ -252,7 +255,10 @@ mod tests {
             |value: &str| json!({ "apiVersion": "v1", "kind": "Secret", "data": { "key": value } });
         let fields = differing(&secret("b3Blbg=="), &secret("c2hvcnQ="));
         assert_eq!(fields[0].before, Some(json!("(8 bytes)")));
-        assert_eq!(content(&secret("b3Blbg=="))[0].after, fields[0].before);
+        let mut new = secret("b3Blbg==");
+        new["type"] = json!("Opaque");
+        let shown: Vec<_> = content(&new).into_iter().map(|it| it.after).collect();
+        assert_eq!(shown, [fields[0].before.clone(), Some(json!("Opaque"))]);
     }
 
     #[test]

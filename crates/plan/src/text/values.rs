@@ -1,5 +1,6 @@
 //! Values of fields -> lines of a report: of a long value, the part that differs.
 
+use std::fmt::Write as _;
 use std::time::Duration;
 
 use kbr_host::lines::one_line;
@@ -38,7 +39,7 @@ pub fn shown(field: &Field, details: bool) -> Vec<String> {
     };
     if !field.taken_from.is_empty() {
         let others: Vec<&str> = field.taken_from.iter().map(String::as_str).collect();
-        lines[0] += &format!("   (was set by {})", others.join(" and "));
+        write!(lines[0], "   (was set by {})", others.join(" and ")).ok();
     }
     escaped(lines)
 }
@@ -185,9 +186,11 @@ mod tests {
             |port: &str, level: &str| shown(&field(&text("80", "info"), &text(port, level)), false);
         assert_eq!(shown("90", "debug"), expected);
         assert_eq!(shown("90", "info"), expected[..5]);
-        let many: String = (0..20).map(|it| format!("{it}\n")).collect();
+        let many = ["a", "b", "c", "d", "e"]
+            .map(|it| format!("{it}\n").repeat(4))
+            .concat();
         let many = super::shown(&field("a\n", &many), false);
-        assert_eq!(many.last().unwrap(), "    and 9 lines more: see --details");
+        assert_eq!(many.last().unwrap(), "    and 8 lines more: see --details");
     }
 
     #[test]
