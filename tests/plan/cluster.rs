@@ -89,8 +89,9 @@ impl Cluster {
             assert!(started.elapsed() < LIMIT, "{error}");
         }
         let names: Vec<String> = objects.iter().map(name).collect();
-        let state = cluster.wait(|state| names.iter().all(|it| state[it]["status"].is_object()));
-        assert!(names.iter().all(|it| state[it]["status"].is_object()));
+        let are_reconciled = |state: &State| names.iter().all(|it| is_reconciled(&state[it]));
+        let state = cluster.wait(are_reconciled);
+        assert!(are_reconciled(&state), "{state:#?}");
         stop(operator);
         cluster
     }
@@ -131,7 +132,12 @@ impl Cluster {
             });
         self.apply(&definitions).unwrap();
         let served = ["wait", "--for=condition=Established", "--all", "crds"];
-        self.kubectl(&served).unwrap();
+        // It fails while one has no conditions at all.
+        let started = Instant::now();
+        while let Err(error) = self.kubectl(&served) {
+            assert!(started.elapsed() < LIMIT, "{error}");
+            thread::sleep(Duration::from_millis(100));
+        }
         self.apply(&others).unwrap();
         let (namespace, account) = release.account();
         // It need not wait until the Lease of an earlier one expires.
@@ -197,7 +203,13 @@ impl Cluster {
 
     /// The objects of the kinds of the operator, apart from those that the installers have applied.
     pub fn state(&self) -> State {
-        let listed = ["get", &self.kinds, "--all-namespaces", "--output=json"];
+        let listed = [
+            "get",
+            &self.kinds,
+            "--all-namespaces",
+            "--output=json",
+            "--show-managed-fields",
+        ];
         let listed = self.kubectl(&listed).unwrap();
         let mut listed: Value = serde_json::from_str(&listed).unwrap();
         let items = listed["items"].as_array_mut().unwrap().drain(..);
@@ -233,6 +245,13 @@ impl Cluster {
         let (code, printed) = self.text(&flags, today, next);
         (code, serde_json::from_str(&printed).unwrap())
     }
+}
+
+/// Whether another one than kubectl has written the object.
+fn is_reconciled(object: &Value) -> bool {
+    let managers = object["metadata"]["managedFields"].as_array();
+    let mut managers = managers.into_iter().flatten();
+    managers.any(|it| it["manager"] != "kubectl")
 }
 
 fn free_port() -> u16 {

@@ -20,6 +20,9 @@ use specs::specs;
 
 #[derive(Deserialize)]
 struct Releases {
+    /// What all of them replace, and today's release.
+    #[serde(default)]
+    today: Vec<Edit>,
     release: Vec<Planned>,
 }
 
@@ -41,19 +44,27 @@ struct Planned {
 /// All are built in the same folder, and without a sandbox they have the same ports.
 static ONE: Mutex<()> = Mutex::new(());
 
-fn releases(example: &str) -> Vec<Planned> {
+fn list(example: &str) -> Releases {
     let list = repository().join(format!("tests/plan/examples/{example}.toml"));
-    let list = fs::read_to_string(list).unwrap();
-    toml::from_str::<Releases>(&list).unwrap().release
+    toml::from_str(&fs::read_to_string(list).unwrap()).unwrap()
+}
+
+fn releases(example: &str) -> Vec<Planned> {
+    list(example).release
 }
 
 fn are_planned(example: &str) {
     let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
-    let today = build(example, "today", &[]);
+    let Releases {
+        today: edits,
+        release,
+    } = list(example);
+    let today = build(example, "today", &edits);
     let (world, objects) = specs(example);
-    for (at, planned) in releases(example).iter().enumerate() {
+    for (at, planned) in release.iter().enumerate() {
         let what = format!("{example}: {}", planned.what);
-        let next = build(example, &at.to_string(), &planned.edit);
+        let edits = [&edits[..], &planned.edit].concat();
+        let next = build(example, &at.to_string(), &edits);
         let mut cluster = Cluster::with(&today, &world, &objects);
         let (code, plan) = cluster.plan(&[], &today, &next);
         let before = cluster.state();
@@ -85,6 +96,24 @@ fn are_planned(example: &str) {
 fn kind(change: &str) -> Option<String> {
     let (kind, _) = change.rsplit_once(' ')?;
     (!change.starts_with("status of ")).then(|| kind.to_owned())
+}
+
+#[test]
+#[ignore = "`make test-release` runs it: it compiles releases of an example"]
+fn releases_of_at_do_what_their_plans_say() {
+    are_planned("at");
+}
+
+#[test]
+#[ignore = "`make test-release` runs it: it compiles releases of an example"]
+fn releases_of_cronjob_do_what_their_plans_say() {
+    are_planned("cronjob");
+}
+
+#[test]
+#[ignore = "`make test-release` runs it: it compiles releases of an example"]
+fn releases_of_ecsbinding_do_what_their_plans_say() {
+    are_planned("ecsbinding");
 }
 
 #[test]

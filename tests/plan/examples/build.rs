@@ -13,7 +13,7 @@ use crate::release::{Release, folder};
 use crate::support::{KBR, repository, tree, write};
 
 /// A text that a release replaces.
-#[derive(Deserialize)]
+#[derive(Clone, Deserialize)]
 pub struct Edit {
     pub file: String,
     /// It is in the file once.
@@ -46,11 +46,6 @@ pub fn build(example: &str, name: &str, edits: &[Edit]) -> Release {
 
 /// Makes the project the example with these edits. Other files keep their times, by which cargo knows what to compile.
 fn place(example: &str, edits: &[Edit], project: &Path) {
-    let files = |root: &Path| -> BTreeMap<String, Vec<u8>> {
-        let mut all = tree(root);
-        all.retain(|path, _| path.split('/').next() != Some("third_party"));
-        all
-    };
     let mut wanted = files(&repository().join("examples").join(example));
     for Edit { file, from, to } in edits {
         let text = wanted.get_mut(file).unwrap_or_else(|| panic!("{file}"));
@@ -71,6 +66,22 @@ fn place(example: &str, edits: &[Edit], project: &Path) {
     if !library.exists() {
         symlink(repository().join("examples/third_party"), library).unwrap();
     }
+}
+
+/// The files of a project, without the library and what was built.
+fn files(project: &Path) -> BTreeMap<String, Vec<u8>> {
+    let mut all = BTreeMap::new();
+    for entry in fs::read_dir(project).into_iter().flatten() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+        if path.is_file() {
+            all.insert(name, fs::read(path).unwrap());
+        } else if !["target", "third_party"].contains(&&*name) {
+            let below = tree(&path).into_iter();
+            all.extend(below.map(|(file, text)| (format!("{name}/{file}"), text)));
+        }
+    }
+    all
 }
 
 /// What installs the project, with a JSON object in each document.

@@ -26,8 +26,15 @@ const NAMESPACES: [&str; 2] = ["navy", "port"];
 pub fn specs(example: &str) -> (Vec<Value>, Vec<Value>) {
     let namespaces = NAMESPACES
         .map(|it| json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": it } }));
+    let mut world = namespaces.to_vec();
     let mut random = Random(52);
     let objects = match example {
+        "at" => many(12, &mut random, at),
+        "cronjob" => many(12, &mut random, cronjob),
+        "ecsbinding" => {
+            world.extend(NODES.map(node));
+            bindings(&mut random)
+        }
         "foo" => many(30, &mut random, foo),
         "guestbook" => many(30, &mut random, guestbook),
         "home" => many(12, &mut random, home),
@@ -37,7 +44,7 @@ pub fn specs(example: &str) -> (Vec<Value>, Vec<Value>) {
             .collect(),
         other => panic!("{other}"),
     };
-    (namespaces.into(), objects)
+    (world, objects)
 }
 
 /// Objects in both namespaces, some of which have the same name.
@@ -49,6 +56,58 @@ fn many(count: usize, random: &mut Random, spec: fn(&mut Random) -> Value) -> Ve
         object
     };
     (0..count).map(object).collect()
+}
+
+/// In the past, which is now, or long after the test.
+fn at(random: &mut Random) -> Value {
+    let mut spec = json!({});
+    if random.below(4) > 0 {
+        spec["command"] = json!(random.one_of(&["echo hello", "exit 3"]));
+    }
+    if random.below(3) > 0 {
+        let times = ["2019-07-03T02:00:00Z", "2119-07-03T02:00:00Z"];
+        spec["schedule"] = json!(random.one_of(&times));
+    }
+    json!({ "apiVersion": "cnat.programming-kubernetes.info/v1alpha1", "kind": "At", "spec": spec })
+}
+
+/// Due once a year at most, so never during the test; some never.
+fn cronjob(random: &mut Random) -> Value {
+    let schedules = ["0 0 1 1 *", "@yearly", "30 4 29 2 *", "0 0 30 2 *"];
+    let container = json!({ "name": "sail", "image": random.one_of(&["sail:1", "sail:2"]) });
+    let mut spec = json!({
+        "schedule": random.one_of(&schedules),
+        "concurrencyPolicy": random.one_of(&["Allow", "Forbid", "Replace"]),
+        "suspend": random.below(4) == 0,
+        "jobTemplate": { "spec": { "template": { "spec": {
+            "restartPolicy": "Never", "containers": [container],
+        } } } },
+    });
+    if random.below(4) == 0 {
+        spec["startingDeadlineSeconds"] = json!(60);
+    }
+    json!({ "apiVersion": "batch.tutorial.kubebuilder.io/v1", "kind": "CronJob", "spec": spec })
+}
+
+const NODES: [&str; 4] = ["deck", "helm", "mast", "stern"];
+
+fn node(name: &str) -> Value {
+    json!({ "apiVersion": "v1", "kind": "Node", "metadata": { "name": name, "labels": { "team": "net" } } })
+}
+
+/// Some name the same node, and some none that exists.
+fn bindings(random: &mut Random) -> Vec<Value> {
+    let binding = |at: u8| {
+        let mut spec = json!({ "id": format!("i-{at}") });
+        if random.below(5) > 0 {
+            spec["nodename"] = json!(random.one_of(&["deck", "helm", "mast", "nowhere"]));
+        }
+        json!({
+            "apiVersion": "hopegi.com/v1", "kind": "EcsBinding",
+            "metadata": { "name": format!("nemo-{at}") }, "spec": spec,
+        })
+    };
+    (0..12).map(binding).collect()
 }
 
 fn foo(random: &mut Random) -> Value {
