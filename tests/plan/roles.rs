@@ -37,30 +37,29 @@ fn configured(cluster: &Cluster) -> Release {
 
 #[test]
 fn roles_in_a_file_say_what_is_read_and_the_operator_has_the_variables_of_its_config_map() {
-    let cluster = Cluster::of_captains(&["image", "same"]);
+    let cluster = Cluster::shared();
     let settings = json!({
         "apiVersion": "v1", "kind": "ConfigMap",
         "metadata": { "name": "settings", "namespace": "crew-system" }, "data": { "EASE": "2" },
     });
     cluster.apply(&[settings]).unwrap();
-    let next = configured(&cluster);
-    // Of the kinds that the operator reads, not Deployments.
-    let rules = json!([
-        { "apiGroups": ["crew.example.com"], "resources": ["*"], "verbs": ["get", "list"] },
-        { "apiGroups": [""], "resources": ["configmaps"], "verbs": ["*"] },
-    ]);
-    let role = json!({ "kind": "ClusterRole", "metadata": { "name": "reader" }, "rules": rules });
-    let file = cluster.folder.path().join("role.yaml");
-    fs::write(&file, role.to_string()).unwrap();
+    let next = configured(cluster);
+    let rules = |group: &str, resource: &str| json!([{ "apiGroups": [group], "resources": [resource], "verbs": ["*"] }]);
+    let roles = json!({ "kind": "List", "items": [
+        { "kind": "ClusterRole", "metadata": { "name": "reader" }, "rules": rules("crew.example.com", "captains") },
+        { "kind": "Role", "metadata": { "name": "reader", "namespace": "crew-system" }, "rules": rules("", "configmaps") },
+    ] });
+    let file = cluster.folder.path().join("roles.json");
+    fs::write(&file, roles.to_string()).unwrap();
 
     let flags = ["--role", file.to_str().unwrap()];
     let (code, plan) = cluster.plan(&flags, Release::of_captains("1"), &next);
     assert_eq!(plan["next"]["failed"], Value::Null, "{plan:#}");
     assert_eq!(plan["next"]["denied"], json!([]), "{plan:#}");
-    // Today's release has not found its Deployment.
-    let drift = ["created Deployment navy/image"].map(str::to_owned);
+    // Of the ConfigMaps, only those of the operator's namespace were read.
+    let drift = ["created ConfigMap navy/same"].map(str::to_owned);
     assert_eq!(named_in(&plan["drift"]), drift.into(), "{plan:#}");
-    let changes = ["changed Deployment navy/image", "status of 2 Captain"];
-    assert_eq!(named(&plan), changes.map(str::to_owned).into(), "{plan:#}");
+    let changes = ["status of 1 Captain"].map(str::to_owned);
+    assert_eq!(named(&plan), changes.into(), "{plan:#}");
     assert_eq!(code, 2, "{plan:#}");
 }
