@@ -44,10 +44,10 @@ fn roles_in_a_file_say_what_is_read_and_the_operator_has_the_variables_of_its_co
     });
     cluster.apply(&[settings]).unwrap();
     let next = configured(cluster);
-    let rules = |group: &str, resource: &str| json!([{ "apiGroups": [group], "resources": [resource], "verbs": ["*"] }]);
+    let all_of = |group: &str, resource: &str| json!([{ "apiGroups": [group], "resources": [resource], "verbs": ["*"] }]);
     let roles = json!({ "kind": "List", "items": [
-        { "kind": "ClusterRole", "metadata": { "name": "reader" }, "rules": rules("crew.example.com", "captains") },
-        { "kind": "Role", "metadata": { "name": "reader", "namespace": "crew-system" }, "rules": rules("", "configmaps") },
+        { "kind": "ClusterRole", "metadata": { "name": "reader" }, "rules": all_of("crew.example.com", "captains") },
+        { "kind": "Role", "metadata": { "name": "reader", "namespace": "crew-system" }, "rules": all_of("", "configmaps") },
     ] });
     let file = cluster.folder.path().join("roles.json");
     fs::write(&file, roles.to_string()).unwrap();

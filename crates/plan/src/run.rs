@@ -223,7 +223,7 @@ fn not_run(program: &str) -> String {
         Some(interpreter) => format!("`{interpreter}`, which is to run `{program}`, is not there"),
         None => format!("`{program}`, or what it runs, cannot be run"),
     };
-    format!("{missing}: {SHOWN}")
+    format!("{missing}: {SHOWN}; copy what it needs into the current folder, or pass --unconfined")
 }
 
 /// The path of the object with this key of etcd.
