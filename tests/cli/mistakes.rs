@@ -317,3 +317,25 @@ fn a_plan_of_a_file_that_is_not_executable_says_so_before_it_reads_a_cluster() {
         &texts,
     );
 }
+
+#[test]
+fn a_plan_of_an_overlay_that_the_earlier_release_lacks_says_so_before_it_builds() {
+    let folder = project(&[]);
+    let git = "git -c user.name=a -c user.email=a@example.com";
+    let commit = format!(
+        "version && git init --quiet && git add . && {git} commit --quiet --message a && git tag v1"
+    );
+    let committed = kbr(folder.path(), &commit);
+    assert!(committed.status.success(), "{committed:?}");
+    let overlay = folder.path().join("config/prod");
+    std::fs::create_dir(&overlay).unwrap();
+    std::fs::write(
+        overlay.join("kustomization.yaml"),
+        "resources: [../default]",
+    )
+    .unwrap();
+    // kubectl is in the store of the user.
+    let plan = "version && KUBEBUILDER_ASSETS=$(env -u XDG_DATA_HOME \"$KBR\" envtest path) \"$KBR\" plan --overlay config/prod";
+    let texts = ["the release `v1` has no `config/prod`", "--against"];
+    fails(folder.path(), plan, 1, &texts);
+}

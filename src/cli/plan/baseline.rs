@@ -48,6 +48,16 @@ pub fn build(root: &Path, reference: Option<&str>, overlay: &str) -> anyhow::Res
             .help("pass a tag, branch or commit that this repository has")
     })?;
     let commit = String::from_utf8_lossy(&commit).trim().to_owned();
+    let folder_of_overlay = format!("{commit}:./{overlay}");
+    if git(root, &["cat-file", "-e", &folder_of_overlay]).is_none() {
+        return Err(
+            Diagnostic::new(format_args!("the release `{name}` has no `{overlay}`"))
+                .help(
+                    "name a release that has it with --against, or another overlay with --overlay",
+                )
+                .into(),
+        );
+    }
     let folder = root.join(FOLDER).join(&commit);
     let sources = folder.join("sources");
     let program = folder.join("operator");
@@ -65,15 +75,6 @@ pub fn build(root: &Path, reference: Option<&str>, overlay: &str) -> anyhow::Res
         let built = built.first().context("cargo built no operator")?;
         fs::copy(built, &program)
             .with_context(|| format!("cannot write `{}`", program.display()))?;
-    }
-    if !sources.join(overlay).is_dir() {
-        return Err(
-            Diagnostic::new(format_args!("the release `{name}` has no `{overlay}`"))
-                .help(
-                    "name a release that has it with --against, or another overlay with --overlay",
-                )
-                .into(),
-        );
     }
     Ok(Some(Today {
         install: overlay::render(dist::kubectl()?(), &sources, overlay)?,
