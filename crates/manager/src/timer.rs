@@ -63,6 +63,18 @@ impl Timer {
         self
     }
 
+    /// A clock of another machine, which shows an earlier time of day.
+    #[must_use]
+    pub fn behind(mut self, by: Duration) -> Self {
+        if let Some(Winder {
+            start: (_, time), ..
+        }) = &mut self.winder
+        {
+            *time = time.saturating_sub(by).unwrap_or(*time);
+        }
+        self
+    }
+
     /// By how much what is due happens late: zero, unless a test wants it so.
     pub(crate) fn lateness(&self) -> Duration {
         self.winder

@@ -20,6 +20,7 @@ mod interference;
 mod leadership;
 mod network;
 mod oracle;
+mod ownership;
 mod permissions;
 mod plan;
 mod plans;
@@ -201,13 +202,12 @@ impl Simulation {
                 ignored: Vec::new(),
                 without: BTreeMap::new(),
                 skipped: BTreeMap::new(),
-                is_disturbed: false,
                 period: None,
+                passes: Duration::ZERO,
                 quiet: QUIET,
             },
             settings: Settings {
                 histories: HISTORIES,
-                explores: false,
                 seed: 1,
                 replay: Vec::new(),
             },
@@ -316,13 +316,6 @@ impl Simulation {
         self
     }
 
-    /// Also changes the spec of each object as its definition allows, one field at a time: the operator must reach the
-    /// same state whether it saw the spec before or not, and the state before once the change is taken back.
-    pub fn explore(mut self) -> Self {
-        self.settings.explores = true;
-        self
-    }
-
     /// Leaves out the faults of a pattern, as the summary names it, such as `by hand`. The summary prints the reason.
     pub fn skip(mut self, pattern: &str, reason: &str) -> Self {
         let skipped = &mut self.scenario.skipped;
@@ -343,14 +336,6 @@ impl Simulation {
         self
     }
 
-    /// Others disturb what is around the objects of the user, at rest. They change what was there before the operator and what it
-    /// reads, and change it back; or they delete it. They also create an object like each of the user's beside it, whose name ends
-    /// with `-2`, and delete it: what belongs to the one is left alone by the other.
-    pub fn disturb(mut self) -> Self {
-        self.scenario.is_disturbed = true;
-        self
-    }
-
     /// Simulates an operator that acts on a schedule: for ever, once in each `period`, at a multiple of it since midnight.
     /// Between two of these times it counts as idle.
     ///
@@ -367,6 +352,14 @@ impl Simulation {
         );
         self.scenario.period = Some(period);
         self.scenario.quiet = period / 4;
+        self
+    }
+
+    /// Lets so many days pass, and some hours, once the user has taken all steps: what the operator has asked to be called again for happens.
+    /// The state is compared before and after.
+    pub fn days(mut self, days: u32) -> Self {
+        // What comes every hour, or every day, does not come right at the end.
+        self.scenario.passes = Duration::from_secs(86_400) * days + Duration::from_secs(20_220);
         self
     }
 

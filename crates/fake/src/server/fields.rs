@@ -303,6 +303,28 @@ fn of_v1_at(tree: &Value, to: &Way, found: &mut Fields) -> Option<()> {
     Some(())
 }
 
+/// The JSON pointer to a field of an object; `None` if the object does not have it.
+pub(super) fn pointer(way: &Way, object: &Value) -> Option<String> {
+    let (mut pointer, mut value) = (String::new(), object);
+    for step in way {
+        let next = match step {
+            Step::Field(name) => name.replace('~', "~0").replace('/', "~1"),
+            Step::Keys(keys) => {
+                let keys: Map<String, Value> = serde_json::from_str(keys).ok()?;
+                let is_meant = |item: &Value| keys.iter().all(|(key, value)| item[key] == *value);
+                value.as_array()?.iter().position(is_meant)?.to_string()
+            }
+            Step::Value(wanted) => {
+                let is_meant = |item: &Value| item.to_string() == *wanted;
+                value.as_array()?.iter().position(is_meant)?.to_string()
+            }
+        };
+        pointer = format!("{pointer}/{next}");
+        value = object.pointer(&pointer)?;
+    }
+    Some(pointer)
+}
+
 /// A path in the format of messages: `.spec.ports[port=80,protocol="TCP"].name`.
 pub(super) fn show(way: &Way) -> String {
     let show = |step: &Step| match step {

@@ -152,6 +152,13 @@ impl Owners {
         owners.into_iter().map(Owner::entry).collect()
     }
 
+    /// The managers with these fields of the object itself, not of a subresource.
+    pub(super) fn of_object(&self) -> impl Iterator<Item = (&Manager, &Fields)> {
+        let whole = |owner: &&Owner| owner.manager.subresource.is_empty();
+        let owners = self.0.iter().filter(whole);
+        owners.map(|owner| (&owner.manager, &owner.fields))
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

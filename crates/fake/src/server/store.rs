@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::{answer::ErrorResponse, schema::Rules};
 use super::{
+    fields,
     kinds::{Kind, Kinds},
     owners::{Manager, Owners},
     patch::tidy,
@@ -15,6 +16,9 @@ use super::{
     shape::Shape,
 };
 use crate::conversion::Conversions;
+
+/// The manager of what [`Objects::put`] writes.
+const PUT: &str = "put";
 
 /// An object without its managed fields, and the owners of its fields.
 #[derive(Clone, Debug, PartialEq)]
@@ -206,6 +210,26 @@ impl Objects {
         found.map(|(_, stored)| stored.object.clone()).collect()
     }
 
+    /// The fields of an object that a client has written, as JSON pointers, and whether it applies any of them: not what [`put`](Self::put)
+    /// has written, and no status.
+    #[must_use]
+    pub fn owned(&self, path: &Path) -> (Vec<String>, bool) {
+        let (mut pointers, mut applies) = (Vec::new(), false);
+        if let Some(stored) = self.stored.get(path) {
+            let owners = stored.owners.of_object().filter(|(it, _)| it.name != PUT);
+            for (manager, fields) in owners {
+                applies |= manager.applies;
+                let found = fields
+                    .iter()
+                    .filter_map(|way| fields::pointer(way, &stored.object));
+                pointers.extend(found);
+            }
+        }
+        pointers.sort();
+        pointers.dedup();
+        (pointers, applies)
+    }
+
     /// Stores an object as it is, as if it had existed before. Its path has the version that is stored.
     pub fn put(&mut self, path: &Path, mut object: Value) {
         let Some(kind) = self.kinds.of(path) else {
@@ -235,7 +259,7 @@ impl Objects {
         }
         let manager = Manager {
             applies: false,
-            name: "put".to_owned(),
+            name: PUT.to_owned(),
             api_version: path.api_version().to_owned(),
             subresource: String::new(),
         };

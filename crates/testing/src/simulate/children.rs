@@ -2,39 +2,63 @@
 
 use serde_json::Value;
 
-use super::environment::Environment;
+use super::{
+    environment::Environment,
+    ownership::{self, REPLICAS},
+};
 use crate::server::{Objects, Path};
 
 /// What runs, and ends.
 const RUN: [&str; 2] = ["jobs.batch", "pods"];
 
-impl Environment {
-    /// Which of these objects are Jobs or Pods that have ended.
-    pub(super) fn ended(&self, urls: &[String]) -> Vec<String> {
-        let is_ended = |url: &&String| {
-            let path = Path::parse(url).filter(|it| RUN.contains(&&*it.resource()));
-            let found = path.and_then(|path| self.api.stored(&path));
-            found.is_some_and(|it| has_ended(&it["status"]))
-        };
-        urls.iter().filter(is_ended).cloned().collect()
-    }
+/// What has a number of replicas, which an autoscaler may set.
+const SCALED: [&str; 3] = ["deployments.apps", "replicasets.apps", "statefulsets.apps"];
 
-    /// The URLs of the objects that have an owner, and neither the user has created nor were there `before`.
-    pub(super) fn children(&self, before: &[String]) -> Vec<String> {
+/// An object with an owner that the operator has made, at rest.
+#[derive(Clone, Debug)]
+pub(super) struct Child {
+    pub(super) url: String,
+    /// `deployments.apps`.
+    pub(super) kind: String,
+    /// Whether it is a Job or a Pod that has ended: others remove these as well.
+    pub(super) has_ended: bool,
+    /// Whether the operator applies it, and so means to keep it as it is.
+    pub(super) is_applied: bool,
+    /// The fields that the operator owns and that someone else can change, as JSON pointers.
+    pub(super) owned: Vec<String>,
+    /// Whether an autoscaler may own its number of replicas.
+    pub(super) is_scalable: bool,
+}
+
+impl Environment {
+    /// The objects that have an owner, and neither the user has created nor were there `before`.
+    pub(super) fn children(&self, before: &[String]) -> Vec<Child> {
         let objects = self.scenario.objects.iter();
         let own: Vec<_> = objects.map(|(path, _)| path.url()).collect();
-        let is_owned = |url: &String| {
-            let path = Path::parse(url)?;
-            let owners = |objects: &mut Objects| {
-                let object = objects.get(&path)?;
-                object["metadata"]["ownerReferences"].as_array().cloned()
-            };
-            self.api.change_quietly(owners)
-        };
         let mut urls = self.urls();
-        urls.retain(|url| !before.contains(url) && !own.contains(url) && is_owned(url).is_some());
-        urls
+        urls.retain(|url| !before.contains(url) && !own.contains(url));
+        let child = |url: String| {
+            let path = Path::parse(&url)?;
+            self.api
+                .change_quietly(|objects| child(objects, &path, url))
+        };
+        urls.into_iter().filter_map(child).collect()
     }
+}
+
+fn child(objects: &Objects, path: &Path, url: String) -> Option<Child> {
+    let object = objects.get(path)?;
+    object["metadata"]["ownerReferences"].as_array()?;
+    let kind = path.resource();
+    let (owned, is_applied) = objects.owned(path);
+    Some(Child {
+        url,
+        has_ended: RUN.contains(&&*kind) && has_ended(&object["status"]),
+        is_applied,
+        is_scalable: SCALED.contains(&&*kind) && !owned.iter().any(|it| it == REPLICAS),
+        owned: ownership::changeable(&kind, object, owned),
+        kind,
+    })
 }
 
 /// Whether a Job or a Pod with this status has ended.

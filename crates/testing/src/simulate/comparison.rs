@@ -1,6 +1,9 @@
 //! An operator, and how its histories compare with the one without faults.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use serde_json::Value;
 
@@ -25,6 +28,17 @@ pub(super) struct Comparison<'a> {
     pub(super) reference: Reference,
     seed: u64,
     pub(super) test: Option<&'a str>,
+    /// The changes of specs that the definitions allow, each with the path of its object.
+    changes: Vec<(Path, Change)>,
+    /// The same with one step, the change with this number from 1, for those that were tried.
+    explored: Mutex<BTreeMap<usize, Arc<Explored<'a>>>>,
+}
+
+/// An operator whose user makes a change of a spec.
+struct Explored<'a> {
+    comparison: Comparison<'a>,
+    /// Why the operator rejects the changed spec, if it does.
+    rejected: Option<String>,
 }
 
 impl<'a> Comparison<'a> {
@@ -34,13 +48,31 @@ impl<'a> Comparison<'a> {
         test: Option<&'a str>,
         notes: &mut Vec<String>,
     ) -> Self {
-        let (reference, found) = reference(&scenario, seed);
-        notes.extend(found);
+        let reference = reference(&scenario, seed);
+        let first = &reference.history;
+        if first.broken.is_none() {
+            let found = first.notes.iter().chain(&first.rejected);
+            notes.extend(found.chain(&first.unplayed).cloned());
+            notes.extend(unequal(&scenario, seed, first));
+        }
+        let changes = changes(first);
+        Self::with(scenario, reference, seed, test, changes)
+    }
+
+    fn with(
+        scenario: Arc<Scenario>,
+        reference: Reference,
+        seed: u64,
+        test: Option<&'a str>,
+        changes: Vec<(Path, Change)>,
+    ) -> Self {
         Self {
             scenario,
             reference,
             seed,
             test,
+            changes,
+            explored: Mutex::default(),
         }
     }
 
@@ -54,7 +86,7 @@ impl<'a> Comparison<'a> {
 
     pub(super) fn plans(&self, seed: u64, wanted: usize) -> Plans {
         let history = &self.reference.history;
-        plans::of(history, seed, wanted, &self.scenario)
+        plans::of(history, self.changes.len(), seed, wanted, &self.scenario)
     }
 
     /// What these plans have not tried: patterns, and writes at which no process ended.
@@ -69,14 +101,19 @@ impl<'a> Comparison<'a> {
         if self.reference.history.versions.is_empty() {
             untried.retain(|pattern| *pattern != "converted");
         }
-        let is_disturbed = self.scenario.is_disturbed;
-        if !is_disturbed || self.reference.history.world.is_empty() {
+        if self.reference.history.world.is_empty() {
             untried.retain(|pattern| *pattern != "world");
         }
-        if !is_disturbed {
-            untried.retain(|pattern| *pattern != "neighbour");
+        if self.changes.is_empty() {
+            untried.retain(|pattern| *pattern != "explored");
         }
         let mut notes = Vec::new();
+        let is_guaranteed = !self.scenario.operator.is_client();
+        if is_guaranteed && untried.contains(&"lagging") {
+            untried.retain(|pattern| *pattern != "lagging");
+            let what = "`lagging` is not tried: the library never asks for lists that may be old";
+            notes.push(what.to_owned());
+        }
         if !untried.is_empty() {
             let list = untried.join(", ");
             notes.push(format!("no history has a fault of these patterns: {list}"));
@@ -107,31 +144,17 @@ impl<'a> Comparison<'a> {
             .collect()
     }
 
-    /// The changes of specs that the definitions allow, each with the path of its object.
-    pub(super) fn changes(&self) -> Vec<(Path, Change)> {
-        let changes = |created: &Created| {
-            let changes = explore::changes(&created.object, &created.schema, &created.rules);
-            let path = &created.path;
-            let changes = changes.into_iter().map(|change| (path.clone(), change));
-            changes.collect::<Vec<_>>()
+    /// The same with one step: this change of a spec, from 1. Fails if the operator has a defect then.
+    fn explored(&self, number: usize) -> anyhow::Result<Arc<Explored<'a>>> {
+        let known = || self.explored.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(explored) = known().get(&number) {
+            return Ok(explored.clone());
+        }
+        let change = number.checked_sub(1).and_then(|at| self.changes.get(at));
+        let Some((path, change)) = change.cloned() else {
+            let count = self.changes.len();
+            anyhow::bail!("the specs have {count} changes, and not a change {number}");
         };
-        self.reference
-            .history
-            .created
-            .iter()
-            .flat_map(changes)
-            .collect()
-    }
-
-    /// The same with one step: this change of a spec, from 1. Instead, why the operator rejects the changed spec.
-    pub(super) fn explored(&self, number: usize) -> anyhow::Result<Result<Self, String>> {
-        let mut changes = self.changes();
-        anyhow::ensure!(
-            (1..=changes.len()).contains(&number),
-            "a spec has {} changes, and not a change {number}",
-            changes.len()
-        );
-        let (path, change) = changes.swap_remove(number - 1);
         let mut scenario = (*self.scenario).clone();
         let title = change.title();
         let step = move |api: &FakeApi| {
@@ -144,32 +167,64 @@ impl<'a> Comparison<'a> {
             api.write(&path, object);
         };
         scenario.steps = vec![(title, Arc::new(step))];
-        let explored = Self::new(Arc::new(scenario), self.seed, self.test, &mut Vec::new());
-        let history = &explored.reference.history;
+        let scenario = Arc::new(scenario);
+        let mut reference = reference(&scenario, self.seed);
+        let history = &mut reference.history;
         // An operator rejects a spec with a webhook or an error, not with a panic.
         let is_own = history.panics == 0 && history.denied.is_none();
         let failing = history.failing.first().filter(|_| is_own);
         let failing = failing.map(|key| oracle::failure(history, key));
-        if let Some(why) = history.rejected.first().cloned().or(failing) {
-            return Ok(Err(why));
+        let rejected = history.rejected.first().cloned().or(failing);
+        if rejected.is_some() {
+            // Once it is taken back, no more fails than before.
+            history.failing.clone_from(&self.reference.history.failing);
         }
-        explored.check_reference(&Plan(vec![Fault {
-            what: What::Explore(number),
-            at: 0,
-        }]))?;
-        Ok(Ok(explored))
+        let comparison = Comparison::with(scenario, reference, self.seed, self.test, Vec::new());
+        if rejected.is_none() {
+            comparison.check_reference(&Plan(vec![Fault {
+                what: What::Explore(number),
+                at: 0,
+            }]))?;
+        }
+        let explored = Arc::new(Explored {
+            comparison,
+            rejected,
+        });
+        known().insert(number, explored.clone());
+        Ok(explored)
+    }
+
+    /// The changes of specs that the operator has rejected, as a note.
+    pub(super) fn rejected(&self) -> Option<String> {
+        let explored = self.explored.lock().unwrap_or_else(PoisonError::into_inner);
+        let lines = explored.iter().filter_map(|(number, explored)| {
+            let why = explored.rejected.as_ref()?;
+            let title = self.changes[number - 1].1.title();
+            Some(format!(
+                "\n    the user {title}: {}",
+                why.replace('\n', "\n    ")
+            ))
+        });
+        let list: String = lines.collect();
+        let note = || format!("the operator rejects these changes of a spec:{list}");
+        (!list.is_empty()).then(note)
     }
 
     /// Runs the history of a plan.
     pub(super) fn run(&self, plan: &Plan) -> anyhow::Result<()> {
-        match plan.explored().map(|change| self.explored(change)) {
-            Some(explored) => explored?.map_or(Ok(()), |explored| explored.run_history(plan)),
-            None => self.run_history(plan),
+        let Some(change) = plan.explored() else {
+            return self.run_history(plan);
+        };
+        let explored = self.explored(change)?;
+        // A spec that is rejected leads to no state of its own. Taken back, it leaves none behind.
+        if explored.rejected.is_some() && plan.undone().is_none() {
+            return Ok(());
         }
+        explored.comparison.run_history(plan)
     }
 
     /// Runs the history of a plan, whose change of a spec is a step of this scenario.
-    pub(super) fn run_history(&self, plan: &Plan) -> anyhow::Result<()> {
+    fn run_history(&self, plan: &Plan) -> anyhow::Result<()> {
         let (history, finding) = self.checked(plan);
         let Some(finding) = finding else {
             return Ok(());
@@ -215,37 +270,39 @@ impl<'a> Comparison<'a> {
 }
 
 /// The history without faults. What differs in another one, at another time and with other random numbers, is ignored.
-fn reference(scenario: &Arc<Scenario>, seed: u64) -> (Reference, Vec<String>) {
+fn reference(scenario: &Arc<Scenario>, seed: u64) -> Reference {
     let run = |seed| history_run::run(scenario, &Plan::default(), seed);
-    let (mut ignored, mut notes) = (scenario.ignored.clone(), Vec::new());
-    let first = run(seed);
-    if first.broken.is_some() {
-        let reference = Reference {
-            history: first,
-            ignored,
-        };
-        return (reference, notes);
-    }
-    let found = first.notes.iter().chain(&first.rejected);
-    notes.extend(found.chain(&first.unplayed).cloned());
-    let (again, other) = (run(seed), run(seed + 1));
-    if let Some((one, two)) = first_difference(&first, &again) {
-        notes.push(format!(
-            "two equal histories differ, so a replay may, too: first\n    {one}\n    {two}"
-        ));
-    }
-    for (one, two) in first.states.iter().zip(&other.states) {
+    let mut ignored = scenario.ignored.clone();
+    let history = run(seed);
+    let other = history.broken.is_none().then(|| run(seed + 1).states);
+    for (one, two) in history.states.iter().zip(other.iter().flatten()) {
         for (title, at) in state::differences(one, two, &ignored) {
             if !at.pointer.is_empty() {
                 ignored.push(format!("{title} {}", at.pointer));
             }
         }
     }
-    let reference = Reference {
-        history: first,
-        ignored,
+    Reference { history, ignored }
+}
+
+/// The changes of the specs of a history that their definitions allow, each with the path of its object.
+fn changes(history: &History) -> Vec<(Path, Change)> {
+    let changes = |created: &Created| {
+        let changes = explore::changes(&created.object, &created.schema, &created.rules);
+        let path = &created.path;
+        let changes = changes.into_iter().map(|change| (path.clone(), change));
+        changes.collect::<Vec<_>>()
     };
-    (reference, notes)
+    history.created.iter().flat_map(changes).collect()
+}
+
+/// What differs in another run of the same history.
+fn unequal(scenario: &Arc<Scenario>, seed: u64, first: &History) -> Option<String> {
+    let again = history_run::run(scenario, &Plan::default(), seed);
+    let (one, two) = first_difference(first, &again)?;
+    Some(format!(
+        "two equal histories differ, so a replay may, too: first\n    {one}\n    {two}"
+    ))
 }
 
 fn first_difference(one: &History, two: &History) -> Option<(String, String)> {

@@ -22,7 +22,7 @@ use tokio::{
 use super::{
     actors, external,
     history::{Broken, History},
-    network::{MOST, Network},
+    network::Network,
     plan::Plan,
     replica::Replica,
     replicas,
@@ -42,6 +42,9 @@ const RESTART: Duration = Duration::from_secs(1);
 /// The same with another replica, which may lead in the meantime.
 const REPLACED: Duration = Duration::from_secs(30);
 
+/// By how much the clock of another machine is behind.
+const BEHIND: Duration = Duration::from_secs(100);
+
 /// How often it is looked whether everything is idle: while something has changed lately, and later.
 const PERIOD: Duration = Duration::from_millis(500);
 const RECENT: Duration = Duration::from_secs(4);
@@ -56,8 +59,9 @@ const HELD: Duration = Duration::from_secs(2);
 /// For how long they are held back at most, if something is never idle without them.
 const LONGEST_HELD: Duration = Duration::from_secs(15);
 
-/// A history that takes longer than this makes no progress.
+/// A history that takes longer than this makes no progress, nor does one on a schedule after so many periods.
 const LONGEST: Duration = Duration::from_secs(6 * 3600);
+const MOST_PERIODS: u32 = 20;
 
 /// How the error of a manager that no longer leads begins.
 const LOST: &str = "leadership lost";
@@ -82,17 +86,26 @@ struct Process {
     task: JoinHandle<anyhow::Result<()>>,
 }
 
-/// How much time is left until histories are compared next: every five periods, between two times of the schedule.
+/// After how long histories are compared again, at the same times: five periods, or one that is long beside any fault.
+fn round(period: Duration) -> Duration {
+    if period < Duration::from_secs(3600) {
+        period * 5
+    } else {
+        period
+    }
+}
+
+/// How much time is left until histories are compared next, between two times of the schedule.
 fn time_until(period: Duration, elapsed: Duration) -> Duration {
-    let (all, now) = (period.as_millis() * 5, elapsed.as_millis());
+    let (all, now) = (round(period).as_millis(), elapsed.as_millis());
     let gone = (now + all - period.as_millis() / 2) % all;
-    // Less than five periods.
+    // Less than a round.
     Duration::from_millis(u64::try_from(all - gone).unwrap_or(u64::MAX))
 }
 
 /// Whether histories are compared now, or would have been a moment ago.
 fn is_time(period: Duration, elapsed: Duration) -> bool {
-    time_until(period, elapsed) + MOMENT > period * 5
+    time_until(period, elapsed) + MOMENT > round(period)
 }
 
 /// Waits until one of these processes has ended by itself.
@@ -190,8 +203,12 @@ impl Environment {
         options.health_probe_bind_address = address.map_err(|error| (Oracle::Runs, error))?;
         let connection = Replica::start(&self.network);
         let number = connection.number;
+        let mut clock = self.clock.clone();
+        if self.plan.starts_behind() && number > 1 {
+            clock = clock.behind(BEHIND);
+        }
         let mut manager: Manager =
-            harness::manager(options, "test.example.com", &connection, self.clock.clone());
+            harness::manager(options, "test.example.com", &connection, clock);
         register(&mut manager);
         // They answer also while the operator restarts: those of the process that started last.
         let (webhooks, notes) = Webhooks::new(hooks(Hooks::of(&manager)), &self.scenario.webhooks);
@@ -267,7 +284,8 @@ impl Environment {
         loop {
             // Once it is quiet, hardly anything happens.
             let is_recent = since.elapsed() < RECENT;
-            let period = if is_recent { PERIOD } else { LONG_PERIOD };
+            let long = LONG_PERIOD.max(quiet / 100);
+            let period = if is_recent { PERIOD } else { long };
             let left = schedule.map(|every| time_until(every, self.network.elapsed()));
             let period = period.min(quiet).min(left.unwrap_or(period));
             self.next_moment(period).await?;
@@ -289,6 +307,15 @@ impl Environment {
                 return Ok(());
             }
         }
+    }
+
+    /// Lets the time pass that the author wants.
+    pub(super) async fn pass(&mut self) -> Result<(), Broken> {
+        let end = Instant::now() + self.scenario.passes;
+        while Instant::now() < end {
+            self.next_moment(end - Instant::now()).await?;
+        }
+        Ok(())
     }
 
     /// Lets some time pass on a schedule: what the user does now is repeated by those who ask for one period from now, and
@@ -316,7 +343,9 @@ impl Environment {
     /// Fails if it takes too long, or too many requests.
     fn progresses(&self, began: Instant) -> Result<(), Broken> {
         let (requests, spent) = (self.network.lock().requests, began.elapsed());
-        if requests <= MOST && spent <= LONGEST {
+        let periods = self.scenario.period.unwrap_or_default() * MOST_PERIODS;
+        let is_flooded = self.network.is_flooded(requests);
+        if !is_flooded && spent <= LONGEST.max(periods) {
             return Ok(());
         }
         let what =

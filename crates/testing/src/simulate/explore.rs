@@ -1,27 +1,52 @@
-//! Other specs that the definition of a kind accepts: one change each.
+//! Other specs that the definition of a kind accepts: one field differs, or two.
 //!
 //! The idea is Acto's (SOSP'23). A string becomes empty at most, unless the schema lists its values: no schema says which of
 //! the others an operator understands.
 
 use serde_json::{Map, Value, json};
 
+use super::state::is_zero;
 use crate::server::Rules;
 
-/// More changes than this are left out.
-const MOST: usize = 40;
+/// More changes of one field, and of two, than these are left out.
+const SINGLE: usize = 40;
+const PAIRS: usize = 20;
+
+/// A change of a spec.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Change(Vec<Edit>);
 
 /// A change of a field.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Change {
+struct Edit {
     /// The JSON pointer of the field.
-    pub(super) pointer: String,
+    pointer: String,
     /// `None` if it is removed.
-    pub(super) to: Option<Value>,
+    to: Option<Value>,
 }
 
 impl Change {
     /// What the user does, after *the user*.
     pub(super) fn title(&self) -> String {
+        let titles: Vec<_> = self.0.iter().map(Edit::title).collect();
+        titles.join(" and ")
+    }
+
+    pub(super) fn make(&self, object: &mut Value) {
+        self.0.iter().for_each(|edit| edit.make(object));
+    }
+
+    /// Whether it is one that the schema and the rules of a kind accept.
+    fn is_accepted(&self, object: &Value, schema: &Value, rules: &Rules) -> bool {
+        let mut changed = object.clone();
+        self.make(&mut changed);
+        apiserver_rules::problems(&changed, schema).is_empty()
+            && rules.accept(schema, &changed, object)
+    }
+}
+
+impl Edit {
+    fn title(&self) -> String {
         let field = self.pointer.trim_start_matches('/').replace('/', ".");
         match &self.to {
             Some(value) => format!("sets {field} to {value}"),
@@ -29,7 +54,7 @@ impl Change {
         }
     }
 
-    pub(super) fn make(&self, object: &mut Value) {
+    fn make(&self, object: &mut Value) {
         let Some((parent, name)) = self.pointer.rsplit_once('/') else {
             return;
         };
@@ -42,25 +67,65 @@ impl Change {
             None => drop(fields.remove(&name)),
         }
     }
+
+    /// Operators forget first that a field can be missing, and then that it can be zero.
+    fn rank(&self) -> u8 {
+        match &self.to {
+            None => 0,
+            Some(value) if is_zero(value) => 1,
+            Some(_) => 2,
+        }
+    }
 }
 
-/// The changes of the spec of an object that its schema accepts. What rules in CEL restrict is left alone, unless they are
-/// evaluated.
+/// The changes of the spec of an object that its schema accepts: those of one field first. What rules in CEL restrict is left alone, unless
+/// they are evaluated.
 pub(super) fn changes(object: &Value, schema: &Value, rules: &Rules) -> Vec<Change> {
-    let mut all = Vec::new();
+    let mut edits = Vec::new();
     let spec = &schema["properties"]["spec"];
-    fields("/spec", &object["spec"], spec, &mut all);
-    all.retain(|change: &Change| {
-        let mut changed = object.clone();
-        change.make(&mut changed);
-        apiserver_rules::problems(&changed, schema).is_empty()
-            && rules.accept(schema, &changed, object)
+    fields("/spec", &object["spec"], spec, &mut edits);
+    edits.sort_by_key(Edit::rank);
+    let is_accepted = |change: &Change| change.is_accepted(object, schema, rules);
+    let single = edits.iter().map(|edit| Change(vec![edit.clone()]));
+    let single: Vec<_> = single.filter(is_accepted).take(SINGLE).collect();
+    let pairs = single.iter().enumerate().flat_map(|(at, Change(one))| {
+        // Not a field, and what is in it.
+        let is_apart = |Change(other): &&Change| {
+            let (one, other) = (&one[0].pointer, &other[0].pointer);
+            !one.starts_with(other) && !other.starts_with(one)
+        };
+        let others = single[at + 1..].iter().filter(is_apart);
+        others.map(|Change(other)| Change([&**one, other].concat()))
     });
-    all.truncate(MOST);
-    all
+    let pairs: Vec<_> = pairs.filter(is_accepted).take(PAIRS).collect();
+    [single, pairs].concat()
 }
 
-fn fields(pointer: &str, value: &Value, schema: &Value, to: &mut Vec<Change>) {
+/// This value of a field, or another one, whichever the schema accepts.
+pub(super) fn accepted(
+    object: &Value,
+    schema: &Value,
+    rules: &Rules,
+    pointer: &str,
+    value: Value,
+) -> Option<Value> {
+    let edit = Edit {
+        pointer: pointer.to_owned(),
+        to: Some(value),
+    };
+    let given = Change(vec![edit]);
+    if given.is_accepted(object, schema, rules) {
+        return given.0.into_iter().next()?.to;
+    }
+    let others = changes(object, schema, rules).into_iter();
+    let mut values = others.filter_map(|Change(edits)| match &*edits {
+        [edit] if edit.pointer == pointer => edit.to.clone(),
+        _ => None,
+    });
+    values.next()
+}
+
+fn fields(pointer: &str, value: &Value, schema: &Value, to: &mut Vec<Edit>) {
     if has_rules(schema) {
         return;
     }
@@ -71,7 +136,7 @@ fn fields(pointer: &str, value: &Value, schema: &Value, to: &mut Vec<Change>) {
         let pointer = format!("{pointer}/{escaped}");
         let found = value.get(name).filter(|found| !found.is_null());
         if found.is_some() && schema["default"].is_null() {
-            to.push(Change {
+            to.push(Edit {
                 pointer: pointer.clone(),
                 to: None,
             });
@@ -80,7 +145,7 @@ fn fields(pointer: &str, value: &Value, schema: &Value, to: &mut Vec<Change>) {
             continue;
         }
         let values = others(found, schema).into_iter().map(Some);
-        to.extend(values.map(|to| Change {
+        to.extend(values.map(|to| Edit {
             pointer: pointer.clone(),
             to,
         }));
@@ -165,33 +230,37 @@ mod tests {
             .collect();
         let expected = [
             "removes spec.image",
-            "sets spec.image to \"\"",
-            "sets spec.mode to \"A\"",
-            "sets spec.mode to \"B\"",
             "removes spec.nested",
-            "sets spec.nested.on to false",
-            "sets spec.paused to true",
             "removes spec.ports",
             "removes spec.ruled",
-            "sets spec.shift to 1",
+            "sets spec.image to \"\"",
+            "sets spec.nested.on to false",
             "sets spec.shift to 0",
+            "sets spec.size to 0",
+            "sets spec.mode to \"A\"",
+            "sets spec.mode to \"B\"",
+            "sets spec.paused to true",
+            "sets spec.shift to 1",
             "sets spec.shift to -1",
             "sets spec.size to 4",
             "sets spec.size to 2",
-            "sets spec.size to 0",
         ];
-        assert_eq!(titles, expected);
+        assert_eq!(titles[..expected.len()], expected);
+        assert_eq!(titles.len(), expected.len() + PAIRS);
+        assert_eq!(
+            titles[expected.len()],
+            "removes spec.image and removes spec.nested"
+        );
     }
 
     #[test]
-    fn a_change_sets_or_removes_its_field() {
+    fn a_change_sets_or_removes_its_fields() {
         let mut object = json!({"spec": {"a": 1}});
-        let change = |pointer: &str, to| Change {
+        let edit = |pointer: &str, to| Edit {
             pointer: pointer.to_owned(),
             to,
         };
-        change("/spec/b", Some(json!(2))).make(&mut object);
-        change("/spec/a", None).make(&mut object);
+        Change(vec![edit("/spec/b", Some(json!(2))), edit("/spec/a", None)]).make(&mut object);
         assert_eq!(object, json!({"spec": {"b": 2}}));
     }
 }

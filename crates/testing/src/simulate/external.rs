@@ -1,12 +1,10 @@
 //! A service outside the cluster: what it holds survives the process of the operator, and faults happen at its calls.
 
 use std::{
+    any::Any,
     cell::RefCell,
     fmt,
-    sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use serde::Serialize;
@@ -26,21 +24,25 @@ thread_local! {
 }
 
 struct Current {
-    /// No other history has it. A service outside of all has 0.
-    number: u64,
     network: Network,
     /// Those that were used in this history.
-    services: Vec<Box<Service>>,
+    services: Vec<Service>,
 }
 
-/// Adds what a service holds to a state.
-type Service = dyn Fn(&mut State);
+/// A service in a history, whatever it holds.
+struct Service {
+    name: Arc<str>,
+    /// A `Mutex<Held<T>>`.
+    held: Arc<dyn Any + Send + Sync>,
+    /// Adds what it holds to a state.
+    add: Box<dyn Fn(&mut State)>,
+    /// What someone else does there, and what it is called.
+    drift: Option<(String, Box<dyn Fn()>)>,
+}
 
 /// Makes the calls on this thread those of a history, or of none.
 pub(super) fn enter(history: Option<Network>) {
-    static LAST: AtomicU64 = AtomicU64::new(0);
     HISTORY.replace(history.map(|network| Current {
-        number: LAST.fetch_add(1, Ordering::Relaxed) + 1,
         network,
         services: Vec::new(),
     }));
@@ -50,13 +52,33 @@ pub(super) fn enter(history: Option<Network>) {
 pub(super) fn add_to(state: &mut State) {
     HISTORY.with_borrow(|history| {
         let services = history.iter().flat_map(|history| &history.services);
-        services.for_each(|add| add(state));
+        services.for_each(|service| (service.add)(state));
+    });
+}
+
+/// What others do in the services of this history.
+pub(super) fn drifts() -> Vec<String> {
+    HISTORY.with_borrow(|history| {
+        let services = history.iter().flat_map(|history| &history.services);
+        let drifts = services.filter_map(|service| service.drift.as_ref());
+        drifts.map(|(what, _)| what.clone()).collect()
+    })
+}
+
+/// Does the one with this number, from 1.
+pub(super) fn drift(number: usize) {
+    HISTORY.with_borrow(|history| {
+        let services = history.iter().flat_map(|history| &history.services);
+        let mut drifts = services.filter_map(|service| service.drift.as_ref());
+        if let Some((_, drift)) = number.checked_sub(1).and_then(|at| drifts.nth(at)) {
+            drift();
+        }
     });
 }
 
 /// A fake of a service outside the cluster, which holds a `T`. Clones are the same service.
 ///
-/// In a [simulation](super::simulate), each history begins with an empty service, and each call counts as a write of the
+/// In a [simulation](super::simulate), those with the same name are the same service, each history begins with an empty one, and each call counts as a write of the
 /// operator: its process may end before or after it, and the call may fail, done or not. What the service holds is part of
 /// the state that is compared, and must be gone after the deletion of the objects. Elsewhere, calls succeed.
 ///
@@ -81,13 +103,24 @@ pub(super) fn add_to(state: &mut State) {
 pub struct External<T> {
     name: Arc<str>,
     held: Arc<Mutex<Held<T>>>,
+    drift: Option<Drift<T>>,
 }
+
+/// What someone else does to what a service holds.
+type Drift<T> = (Arc<str>, Arc<dyn Fn(&mut T) + Send + Sync>);
 
 struct Held<T> {
     state: T,
     calls: Vec<String>,
-    /// The number of the history that this belongs to.
-    history: u64,
+}
+
+impl<T: Default> Default for Held<T> {
+    fn default() -> Self {
+        Self {
+            state: T::default(),
+            calls: Vec::new(),
+        }
+    }
 }
 
 impl<T> Clone for External<T> {
@@ -95,6 +128,7 @@ impl<T> Clone for External<T> {
         Self {
             name: self.name.clone(),
             held: self.held.clone(),
+            drift: self.drift.clone(),
         }
     }
 }
@@ -111,15 +145,19 @@ impl<T: Default + Serialize + Send + 'static> External<T> {
     /// A service with this name, as stories call it.
     #[must_use]
     pub fn new(name: &str) -> Self {
-        let held = Held {
-            state: T::default(),
-            calls: Vec::new(),
-            history: 0,
-        };
         Self {
             name: name.into(),
-            held: Arc::new(Mutex::new(held)),
+            held: Arc::default(),
+            drift: None,
         }
+    }
+
+    /// What someone else does to what the service holds, in a simulation and at rest: the operator repairs it when it reconciles again. `what`
+    /// completes the sentence *someone …*.
+    #[must_use]
+    pub fn drifts(mut self, what: &str, change: impl Fn(&mut T) + Send + Sync + 'static) -> Self {
+        self.drift = Some((what.into(), Arc::new(change)));
+        self
     }
 
     /// A call of the operator, which reads or changes what the service holds: `what` completes the sentence *the service …*.
@@ -145,18 +183,19 @@ impl<T: Default + Serialize + Send + 'static> External<T> {
 
     /// What the service holds, for tests.
     pub fn look<R>(&self, look: impl FnOnce(&mut T) -> R) -> R {
-        look(&mut self.lock().state)
+        look(&mut locked(&self.held()).state)
     }
 
     /// The calls so far, without those that did not arrive.
     #[must_use]
     pub fn calls(&self) -> Vec<String> {
-        self.lock().calls.clone()
+        locked(&self.held()).calls.clone()
     }
 
     /// The answer to a call, and whether it has changed anything.
     fn answer<R>(&self, what: &str, change: impl FnOnce(&mut T) -> R) -> (R, bool) {
-        let mut held = self.lock();
+        let held = self.held();
+        let mut held = locked(&held);
         held.calls.push(what.to_owned());
         let before = json(&held.state);
         let answer = change(&mut held.state);
@@ -164,36 +203,54 @@ impl<T: Default + Serialize + Send + 'static> External<T> {
         (answer, changed)
     }
 
-    /// What it holds. The first use in a history empties it, and makes it a part of that history.
-    fn lock(&self) -> MutexGuard<'_, Held<T>> {
-        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+    /// What it holds in the history that runs on this thread, or outside of all.
+    fn held(&self) -> Arc<Mutex<Held<T>>> {
         HISTORY.with_borrow_mut(|history| {
-            let Some(history) = history else { return };
-            if held.history == history.number {
-                return;
+            let Some(history) = history else {
+                return self.held.clone();
+            };
+            let services = history.services.iter();
+            let mut same = services.filter(|service| service.name == self.name);
+            if let Some(held) = same.find_map(|it| it.held.clone().downcast().ok()) {
+                return held;
             }
-            held.state = T::default();
-            held.calls.clear();
-            held.history = history.number;
-            let service = self.clone();
-            let add = move |state: &mut State| service.add_to(state);
-            history.services.push(Box::new(add));
-        });
-        held
+            let held: Arc<Mutex<Held<T>>> = Arc::default();
+            history.services.push(self.service(&held));
+            held
+        })
     }
 
-    fn add_to(&self, state: &mut State) {
-        let held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
-        let (held, empty) = (json(&held.state), json(&T::default()));
-        match held {
-            held if held == empty => {}
-            Value::Object(entries) => {
-                let entries = entries.into_iter();
-                state.extend(entries.map(|(key, entry)| (format!("{} {key}", self.name), entry)));
-            }
-            held => drop(state.insert(self.name.to_string(), held)),
+    fn service(&self, held: &Arc<Mutex<Held<T>>>) -> Service {
+        let (name, own) = (self.name.clone(), held.clone());
+        let drift = self.drift.clone().map(|(what, change)| {
+            let held = held.clone();
+            let drift = move || change(&mut locked(&held).state);
+            (what.to_string(), Box::new(drift) as Box<dyn Fn()>)
+        });
+        Service {
+            name: self.name.clone(),
+            held: held.clone(),
+            add: Box::new(move |state| add_held(state, &name, &locked(&own).state)),
+            drift,
         }
     }
+}
+
+/// Adds what a service holds to a state, each entry by itself.
+fn add_held<T: Default + Serialize>(state: &mut State, name: &str, held: &T) {
+    let (held, empty) = (json(held), json(&T::default()));
+    match held {
+        held if held == empty => {}
+        Value::Object(entries) => {
+            let entries = entries.into_iter();
+            state.extend(entries.map(|(key, entry)| (format!("{name} {key}"), entry)));
+        }
+        held => drop(state.insert(name.to_owned(), held)),
+    }
+}
+
+fn locked<T>(held: &Mutex<Held<T>>) -> MutexGuard<'_, Held<T>> {
+    held.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn json(state: &impl Serialize) -> Value {

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use serde_json::Value;
 
-use super::{scenario::Oracle, state::State, trace::Event};
+use super::{children::Child, scenario::Oracle, state::State, trace::Event};
 use crate::server::{Path, Rules};
 
 /// Why a history cannot go on.
@@ -45,10 +45,16 @@ pub(super) struct History {
     pub(super) world: Vec<String>,
     /// What someone has deleted of these.
     pub(super) world_deleted: Vec<String>,
-    /// The children at rest, by their URLs.
-    pub(super) children: Vec<String>,
-    /// Which of these are Jobs and Pods that have ended.
-    pub(super) ended: Vec<String>,
+    /// The objects that the operator has made, at rest.
+    pub(super) children: Vec<Child>,
+    /// What others may do in services outside the cluster.
+    pub(super) drifts: Vec<String>,
+    /// What came of the same objects in another namespace, if there were any.
+    pub(super) namesakes: Option<Namesakes>,
+    /// What the operator has taken from others that own it.
+    pub(super) taken: Vec<String>,
+    /// Whether something that had ended was removed, which may or may not come back.
+    pub(super) has_expired: bool,
     pub(super) kinds: Vec<String>,
     /// Whether the operator has sent reads that may be answered with what was stored before.
     pub(super) reads_old: bool,
@@ -75,6 +81,20 @@ pub(super) struct History {
     pub(super) idle_steps: Vec<usize>,
     /// Why it could not go on.
     pub(super) broken: Option<Broken>,
+}
+
+/// States while the user's objects have namesakes in another namespace.
+#[derive(Debug, Default)]
+pub(super) struct Namesakes {
+    /// The objects in other namespaces, before they are there and while they are.
+    pub(super) alone: State,
+    pub(super) beside: State,
+    /// What is in it, before and after the user deletes the objects.
+    pub(super) before: State,
+    pub(super) after: State,
+    /// Everything after that, and once it has been reconciled again.
+    pub(super) whole: State,
+    pub(super) again: State,
 }
 
 /// An object of the user.

@@ -15,13 +15,14 @@ use tokio::runtime::Builder;
 use super::{
     actors,
     environment::Environment,
-    explore,
+    external,
     history::{Broken, Created, History},
-    interference::{corrupt, restored},
+    interference::restored,
     network::How,
     plan::{Plan, What},
     scenario::{Oracle, Scenario},
     state,
+    surroundings::ELSEWHERE,
     trace::Happened,
 };
 use crate::server::Path;
@@ -61,24 +62,34 @@ impl Environment {
         self.history.created = self.with_schemas();
         self.history.versions = self.other_versions();
         self.steps().await?;
+        if !self.scenario.passes.is_zero() {
+            let days = self.scenario.passes.as_secs() / 86_400;
+            let what = format!("{days} days pass");
+            self.network.tell(Happened::Action(what));
+            self.pass().await?;
+            self.rest().await?;
+        }
         self.history.deleted_early = self.network.lock().deleted;
         if !self.history.deleted_early {
             self.history.children = self.children(&before);
-            self.history.ended = self.ended(&self.history.children);
+            self.history.drifts = external::drifts();
             self.history.world = self.read_in_the_world(&before);
             self.change_by_hand().await?;
             self.write_back().await?;
             self.have_neighbours().await?;
+            let namesakes = self.have_namesakes().await?;
             self.change_world().await?;
             // Otherwise, the history is told up to there.
             if self.history.unstable.is_empty() {
                 self.resync().await?;
             }
             self.history.failing = self.failing();
+            self.history.failing.retain(|key| !key.contains(ELSEWHERE));
             self.history.errors_at_rest = self.errors();
             self.history.alive = self.network.lock().writes;
             self.network.delete();
             self.idle().await?;
+            self.outlive(&namesakes).await?;
         }
         if self.network.delete_created() {
             self.idle().await?;
@@ -178,44 +189,6 @@ impl Environment {
             })
         };
         specs.filter_map(with_schema).collect()
-    }
-
-    /// What someone does by hand at rest; the operator repairs it.
-    async fn change_by_hand(&mut self) -> Result<(), Broken> {
-        let plan = self.plan.clone();
-        for what in plan.at(0) {
-            let (path, deleted) = match what {
-                What::ChildDeleted(path) => (path, true),
-                What::ChildEdited(path) => (path, false),
-                _ => continue,
-            };
-            let Some(path) = Path::parse(path) else {
-                continue;
-            };
-            let action = if deleted { "deletes" } else { "changes" };
-            let what = format!("someone {action} {path} by hand");
-            self.network.tell(Happened::Fault(what));
-            self.api.change(|objects| {
-                if deleted {
-                    objects.delete_now(&path);
-                } else if let Some(mut object) = objects.get(&path).cloned() {
-                    match objects.schema(&path) {
-                        // A change that the schema allows.
-                        Some((schema, rules)) => {
-                            let changes = explore::changes(&object, &schema, &rules);
-                            if let Some(other) = changes.iter().find(|it| it.to.is_some()) {
-                                other.make(&mut object);
-                            }
-                        }
-                        None => corrupt(&mut object),
-                    }
-                    object["metadata"]["generation"] = Value::Null;
-                    objects.put(&path, object);
-                }
-            });
-            self.rest_again().await?;
-        }
-        Ok(())
     }
 
     /// Waits until everything is idle again, and takes the last picture once more.

@@ -26,8 +26,9 @@ use crate::{
     server::{BOOKMARKS, LAST_BOOKMARK, Objects, Path, Watch, line},
 };
 
-/// A history with more requests than this makes no progress.
-pub(super) const MOST: usize = 1_500;
+/// A history with more requests than this, and than so many a minute, makes no progress.
+const MOST: usize = 1_500;
+const A_MINUTE: u64 = 10;
 
 /// The API server, with the faults of a plan.
 #[derive(Clone)]
@@ -208,6 +209,13 @@ impl Network {
     /// The time since the beginning of the history.
     pub(super) fn elapsed(&self) -> Duration {
         self.began.elapsed()
+    }
+
+    /// Whether so many requests come from an operator that makes no progress.
+    pub(super) fn is_flooded(&self, requests: usize) -> bool {
+        let minutes = self.elapsed().as_secs() / 60;
+        let allowed = usize::try_from(minutes * A_MINUTE).unwrap_or(usize::MAX);
+        requests > allowed.saturating_add(MOST)
     }
 
     /// Records what others than the operator do.

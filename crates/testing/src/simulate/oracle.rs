@@ -4,9 +4,9 @@ use serde_json::Value;
 
 use super::{
     history::History,
-    plan::Plan,
+    plan::{Plan, What},
     scenario::{Oracle, Scenario},
-    state::{Difference, State, differences},
+    state::{self, Difference, State, differences},
 };
 
 /// How many differences a report shows.
@@ -50,6 +50,7 @@ pub(super) fn check_reference(scenario: &Scenario, reference: &Reference) -> Opt
         .or_else(|| chosen(scenario, left()))
         .or_else(|| chosen(scenario, stability(history)))
         .or_else(|| chosen(scenario, errors(history, &[])))
+        .or_else(|| chosen(scenario, current(history)))
         .map(|found| explained(found, history, &History::default()))
 }
 
@@ -68,12 +69,27 @@ pub(super) fn check(
     alone(scenario, history)
         .or_else(|| {
             // What happens too late may rightly be skipped.
-            if plan.lateness().is_some() {
+            if plan.is_late() {
                 return chosen(scenario, stability(history));
             }
             compared(scenario, reference, plan, history)
         })
         .map(|found| explained(found, history, &reference.history))
+        .map(|found| with_unwatched(found, plan, &reference.history))
+}
+
+/// Adds that the operator does not watch what someone has changed by hand.
+fn with_unwatched(mut found: Finding, plan: &Plan, reference: &History) -> Finding {
+    let touched: Vec<_> = plan.at(0).filter_map(What::child).collect();
+    let children = reference.children.iter();
+    let children = children.filter(|child| touched.contains(&&*child.url));
+    for kind in children.map(|child| &child.kind) {
+        if !reference.kinds.contains(kind) {
+            let help = format!("help: the operator does not watch {kind}: `.owns(…)` does");
+            found.details.push(help);
+        }
+    }
+    found
 }
 
 /// What is wrong with a history, compared with the one without faults.
@@ -89,11 +105,14 @@ fn compared(
     let is_lost = plan.has_vanished() && !history.world_deleted.is_empty();
     None.or_else(|| {
         let is_late = plan.has_other_actions() || plan.has_replicas();
-        if is_late && scenario.period.is_some() || is_lost {
+        if is_late && scenario.period.is_some() || is_lost || history.has_expired {
             return None;
         }
         chosen(scenario, at_rest(reference, plan, history))
     })
+    .or_else(|| chosen(scenario, ownership(history)))
+    .or_else(|| chosen(scenario, namesakes(reference, history)))
+    .or_else(|| chosen(scenario, current(history)))
     .or_else(|| chosen(scenario, nothing_left(wanted, history, ignored)))
     .or_else(|| chosen(scenario, stability(history)))
     .or_else(|| {
@@ -223,18 +242,53 @@ fn line(key: &str, error: &str) -> String {
 /// Adds the errors of reconciles that did not fail in the other history: one of them may be the cause.
 fn explained(mut found: Finding, history: &History, other: &History) -> Finding {
     let (errors, known) = match found.oracle {
-        Oracle::FinalState | Oracle::Stable | Oracle::Counts => {
+        Oracle::Ownership | Oracle::FinalState | Oracle::Stable | Oracle::Counts => {
             (&history.errors_at_rest, &other.errors_at_rest)
         }
         Oracle::Runs | Oracle::Leads | Oracle::Idle | Oracle::Always | Oracle::NothingLeft => {
             (&history.errors_at_end, &other.errors_at_end)
         }
-        Oracle::Errors | Oracle::Panics | Oracle::Permissions => return found,
+        Oracle::Current | Oracle::Errors | Oracle::Panics | Oracle::Permissions => return found,
     };
     let new = errors.iter().filter(|(key, _)| !known.contains_key(*key));
     let lines = new.map(|(key, error)| line(key, error));
     found.details.extend(lines.take(SHOWN));
     found
+}
+
+/// Objects with the same names in another namespace, and those of the user, leave each other alone.
+fn namesakes(reference: &Reference, history: &History) -> Option<Finding> {
+    let seen = history.namesakes.as_ref()?;
+    let beside = "an object of the same name in another namespace changes the state";
+    let after = "the deletion of an object changes what belongs to one of the same name in another namespace";
+    let pairs = [
+        (beside, &seen.alone, &seen.beside),
+        (after, &seen.before, &seen.after),
+        (after, &seen.again, &seen.whole),
+    ];
+    pairs.into_iter().find_map(|(what, wanted, found)| {
+        compare(Oracle::FinalState, what, wanted, found, &reference.ignored)
+    })
+}
+
+/// Custom resources whose status is of another generation, at rest: who waits for it waits for ever.
+fn current(history: &History) -> Option<Finding> {
+    let of_state = |state: &State| {
+        let stale = state.iter().filter(|(_, object)| {
+            let group = object["apiVersion"].as_str().unwrap_or_default();
+            let is_custom = group.contains('.') && !group.contains(".k8s.io/");
+            is_custom && object["status"]["observedGeneration"] == state::OLDER
+        });
+        let lines = stale.map(|(title, _)| format!("{title} /status/observedGeneration is older"));
+        let what = "at rest, the status is of an older generation";
+        finding(Oracle::Current, what, lines.collect())
+    };
+    history.states.iter().find_map(of_state)
+}
+
+fn ownership(history: &History) -> Option<Finding> {
+    let what = "the operator changes what others own";
+    finding(Oracle::Ownership, what, history.taken.clone())
 }
 
 fn stability(history: &History) -> Option<Finding> {

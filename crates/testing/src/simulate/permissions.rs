@@ -74,6 +74,12 @@ impl Permissions {
         needed.into_iter().find(|needed| !self.allow(needed))
     }
 
+    /// Whether anything is allowed in a namespace.
+    pub(super) fn reach(&self, namespace: &str) -> bool {
+        let mut namespaces = self.0.iter().map(|(it, _)| it.as_deref());
+        namespaces.any(|it| it.is_none_or(|it| it == namespace))
+    }
+
     fn allow(&self, needed: &Needed) -> bool {
         let mut rules = self.0.iter();
         rules.any(|(namespace, rule)| {

@@ -48,6 +48,8 @@ pub(super) enum What {
     CrashBefore,
     /// The process ends once the write is stored, before its answer arrives.
     CrashAfter,
+    /// The same, and the clock of the machine on which it starts again is behind.
+    CrashBehind,
     /// A second replica stands by from the beginning, and the one that writes no longer leads.
     Failover(Failover),
     /// The watches of this kind deliver nothing until everything else is idle.
@@ -76,8 +78,16 @@ pub(super) enum What {
     Restart,
     /// At rest, someone deletes the object at this path.
     ChildDeleted(String),
-    /// At rest, someone changes the object at this path.
+    /// At rest, someone changes a field of the operator's: the path of the object, `#`, and the JSON pointer of the field.
     ChildEdited(String),
+    /// At rest, someone labels the object at this path.
+    ChildLabeled(String),
+    /// At rest, an autoscaler changes the number of replicas of the object at this path, which the operator does not set.
+    ChildScaled(String),
+    /// At rest, the Job or Pod at this path, which has ended, is removed.
+    Expired(String),
+    /// At rest, someone else changes what a service outside the cluster holds: the change with this number, from 1.
+    Drift(usize),
     /// The object that the write changes or deletes is gone when that arrives.
     Vanish,
     /// The same for this read of an object, from 1.
@@ -90,6 +100,8 @@ pub(super) enum What {
     WorldDeleted(String),
     /// At rest, someone creates an object like each of the user's, and deletes it.
     Neighbour,
+    /// At rest, someone creates each of the user's objects in another namespace, where they outlive the user's.
+    Namesake,
     /// Requests take a while, which depends on this number.
     Latency(u64),
     /// The write is on its way until everything else is idle.
@@ -124,6 +136,17 @@ impl Plan {
             What::Late(seconds) => Some(Duration::from_secs(seconds)),
             _ => None,
         })
+    }
+
+    /// Whether something happens later than without faults, and may rightly not happen any more.
+    pub(super) fn is_late(&self) -> bool {
+        let mut faults = self.0.iter();
+        faults.any(|fault| matches!(fault.what, What::Late(_) | What::CrashBehind))
+    }
+
+    /// Whether each new process starts on a machine whose clock is behind.
+    pub(super) fn starts_behind(&self) -> bool {
+        self.0.iter().any(|fault| fault.what == What::CrashBehind)
     }
 
     /// Whether there are two replicas.
@@ -199,19 +222,38 @@ impl What {
                 | Self::Undo(_)
                 | Self::ChildDeleted(_)
                 | Self::ChildEdited(_)
+                | Self::ChildLabeled(_)
+                | Self::ChildScaled(_)
+                | Self::Expired(_)
+                | Self::Drift(_)
                 | Self::Vanish
                 | Self::VanishAtRead(_)
                 | Self::WorldEdited(_)
                 | Self::WorldDeleted(_)
                 | Self::Neighbour
+                | Self::Namesake
                 | Self::Failover(Failover::LateWrite)
         )
+    }
+
+    /// The URL of the child that others change or remove.
+    pub(super) fn child(&self) -> Option<&str> {
+        match self {
+            Self::ChildEdited(field) => {
+                Some(field.split_once('#').map_or(&**field, |(url, _)| url))
+            }
+            Self::ChildDeleted(url)
+            | Self::ChildLabeled(url)
+            | Self::ChildScaled(url)
+            | Self::Expired(url) => Some(url),
+            _ => None,
+        }
     }
 
     /// The pattern that it belongs to.
     pub(super) fn pattern(&self) -> &'static str {
         match self {
-            Self::CrashBefore | Self::CrashAfter | Self::Restart => "crash",
+            Self::CrashBefore | Self::CrashAfter | Self::CrashBehind | Self::Restart => "crash",
             Self::Failover(_) => "failover",
             Self::Refused(_) => "refused",
             Self::Hold(_) | Self::Trickle(_) => "stale",
@@ -220,11 +262,16 @@ impl What {
             Self::Delete | Self::Recreate | Self::Step(_) | Self::AtOnce => "user",
             Self::Undo(_) => "undone",
             Self::Explore(_) => "explored",
-            Self::ChildDeleted(_) | Self::ChildEdited(_) => "by hand",
+            Self::ChildDeleted(_)
+            | Self::ChildEdited(_)
+            | Self::ChildLabeled(_)
+            | Self::ChildScaled(_)
+            | Self::Expired(_)
+            | Self::Drift(_) => "by hand",
             Self::Vanish | Self::VanishAtRead(_) => "gone",
             Self::WriteBack(_) => "converted",
             Self::WorldEdited(_) | Self::WorldDeleted(_) => "world",
-            Self::Neighbour => "neighbour",
+            Self::Neighbour | Self::Namesake => "neighbour",
             Self::Resync => "resync",
             Self::Latency(_) | Self::SlowRequest | Self::SlowAnswer => "latency",
             Self::Late(_) => "late",
@@ -291,8 +338,8 @@ mod tests {
 
     #[test]
     fn a_plan_is_read_as_it_is_written() {
-        let text = "crash-before@1,crash-after@2,504-applied@3,hold:captains.crew.example.com@4,miss:pods@4,trickle:pods,lag@4,\
-                    delete@5,recreate@6,step:2@7,at-once,undo:1,explore:3,resync@8,restart,child-deleted:/api/v1/pods/a,child-edited:/b,vanish@9,vanish-at-read:2,write-back:/c,world-edited:/d,world-deleted:/d,neighbour,latency:7,slow-request@9,slow-answer@9,late:90";
+        let text = "crash-before@1,crash-after@2,crash-behind@2,504-applied@3,hold:captains.crew.example.com@4,miss:pods@4,trickle:pods,lag@4,\
+                    delete@5,recreate@6,step:2@7,at-once,undo:1,explore:3,resync@8,restart,child-deleted:/api/v1/pods/a,child-edited:/b#/data/a~1b,child-labeled:/c,child-scaled:/c,expired:/c,drift:1,vanish@9,vanish-at-read:2,write-back:/c,world-edited:/d,world-deleted:/d,neighbour,namesake,latency:7,slow-request@9,slow-answer@9,late:90";
         let plan: Plan = text.parse().unwrap();
         assert_eq!(plan.to_string(), text);
         let pattern = |fault: &Fault| fault.what.pattern();

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::{
+    children::Child,
     faults::{Failover, Refusal},
     history::History,
     plan::{Fault, Plan, What},
@@ -22,13 +23,21 @@ pub(super) struct Plans {
     pub(super) singles: usize,
 }
 
-/// The plans for an operator with this history, the most telling first. They are as many as wanted, and have no fault of a
-/// pattern that the scenario leaves out.
-pub(super) fn of(reference: &History, seed: u64, wanted: usize, scenario: &Scenario) -> Plans {
+/// The plans for an operator with this history, whose specs have so many other `changes`, the most telling first. They are as many as
+/// wanted, and have no fault of a pattern that the scenario leaves out.
+pub(super) fn of(
+    reference: &History,
+    changes: usize,
+    seed: u64,
+    wanted: usize,
+    scenario: &Scenario,
+) -> Plans {
     let mut patterns = systematic(reference, scenario);
+    patterns.extend(explored(changes));
     let is_skipped = |fault: &Fault| scenario.skipped.contains_key(fault.what.pattern());
     for plans in &mut patterns {
         plans.retain(|Plan(faults)| !faults.iter().any(is_skipped));
+        plans.reverse();
     }
     let mut singles = Vec::new();
     // Each pattern gets its turn, so that none is left out if there are too many.
@@ -67,22 +76,30 @@ fn is_sensible(Plan(faults): &Plan) -> bool {
                 | What::Undo(_)
                 | What::ChildDeleted(_)
                 | What::ChildEdited(_)
+                | What::ChildLabeled(_)
+                | What::ChildScaled(_)
+                | What::Expired(_)
+                | What::Drift(_)
                 | What::Vanish
                 | What::VanishAtRead(_)
                 | What::WorldEdited(_)
                 | What::WorldDeleted(_)
                 | What::Neighbour
+                | What::Namesake
         )
     };
     let is = |wanted: fn(&What) -> bool| faults.iter().any(|fault| wanted(&fault.what));
     let steps = |what: &What| matches!(what, What::Step(_) | What::AtOnce);
     // Only a step that the user takes in its turn can be taken back.
     let undoes = is(|what| matches!(what, What::Undo(_))) && is(steps);
+    let explored = faults
+        .iter()
+        .filter(|it| matches!(it.what, What::Explore(_)));
     let distinct = (1..faults.len()).all(|at| !faults[..at].contains(&faults[at]));
-    distinct && !undoes && faults.iter().filter(ends).count() < 2
+    distinct && !undoes && explored.count() < 2 && faults.iter().filter(ends).count() < 2
 }
 
-/// Plans by pattern; the last of each is tried first.
+/// Plans by pattern.
 fn systematic(reference: &History, scenario: &Scenario) -> Vec<Vec<Plan>> {
     let all = 1..=reference.writes;
     let each = |whats: &[What]| -> Vec<Plan> {
@@ -99,11 +116,11 @@ fn systematic(reference: &History, scenario: &Scenario) -> Vec<Vec<Plan>> {
         |whats: Vec<What>| -> Vec<Plan> { whats.into_iter().map(|what| one(what, 0)).collect() };
     let actions = actions(reference);
     let (vanished, vanished_at_reads) = vanished(reference, scenario);
-    let mut patterns = vec![
+    vec![
         at_rest(vec![What::Restart]),
         each(&[What::CrashAfter, What::CrashBefore]),
         [each(&Failover::ALL.map(What::Failover)), late(&actions)].concat(),
-        each(&refused()),
+        refused(reference.writes),
         each(&[Refusal::Unanswered, Refusal::TimeoutApplied].map(What::Refused)),
         each(&[Refusal::Conflicts, Refusal::Conflict].map(What::Refused)),
         each(&kinds(What::Hold)),
@@ -112,6 +129,7 @@ fn systematic(reference: &History, scenario: &Scenario) -> Vec<Vec<Plan>> {
         alone(&actions),
         unseen(reference, &actions),
         unknown(reference, &actions),
+        unconfirmed(reference),
         overlooked(reference, &actions),
         each(&[What::SlowRequest, What::SlowAnswer]),
         overtaken(&actions),
@@ -120,25 +138,49 @@ fn systematic(reference: &History, scenario: &Scenario) -> Vec<Vec<Plan>> {
         vanished,
         vanished_at_reads,
         at_rest(by_hand(reference)),
+        at_rest(owned_by_others(reference)),
         at_rest(written_back(reference)),
-        at_rest(around(reference, scenario)),
+        at_rest(around(reference)),
         at_rest(at_once(reference)),
         at_rest(undone(reference)),
+        behind(reference, scenario),
         each(&[What::Resync]),
         delayed(&actions),
         at_rest(latenesses(scenario.period).map(What::Late).into()),
-    ];
-    for plans in &mut patterns {
-        plans.reverse();
-    }
-    patterns
+    ]
 }
 
-/// The refusals of writes that are not stored, other than conflicts.
-fn refused() -> Vec<What> {
+/// The next process runs on a machine whose clock is behind. On a schedule, its times are others.
+fn behind(reference: &History, scenario: &Scenario) -> Vec<Plan> {
+    let writes = (1..=reference.writes).filter(|_| scenario.period.is_none());
+    writes.map(|at| one(What::CrashBehind, at)).collect()
+}
+
+/// Each change of a spec, which is taken back, or made before the operator sees the object. These are three turns of each round: they find
+/// the commonest bugs.
+fn explored(changes: usize) -> [Vec<Plan>; 3] {
+    let plans = |what: What| {
+        let explored = (1..=changes).map(What::Explore);
+        explored.map(move |it| two(it, what.clone(), 0))
+    };
+    let undone = || plans(What::Undo(1));
+    [
+        undone().step_by(2).collect(),
+        undone().skip(1).step_by(2).collect(),
+        plans(What::AtOnce).collect(),
+    ]
+}
+
+/// The refusals of writes that are not stored, other than conflicts: each write is refused before any is refused in another way, and those
+/// in a row are refused in different ways.
+fn refused(writes: usize) -> Vec<Plan> {
     let all = Refusal::ALL.into_iter();
-    let unstored = all.filter(|one| one.unapplied().is_some());
-    unstored.map(What::Refused).collect()
+    let unstored: Vec<_> = all.filter(|one| one.unapplied().is_some()).collect();
+    let count = unstored.len();
+    let turns = (0..count).flat_map(|turn| (1..=writes).map(move |at| ((at + turn) % count, at)));
+    turns
+        .map(|(how, at)| one(What::Refused(unstored[how]), at))
+        .collect()
 }
 
 fn one(what: What, at: usize) -> Plan {
@@ -225,6 +267,17 @@ fn unknown(reference: &History, actions: &[Fault]) -> Vec<Plan> {
         Some(Plan(whats.map(|what| Fault { what, at: *at }).into()))
     };
     actions.iter().filter_map(lost).collect()
+}
+
+/// A write whose answer is lost, while the operator does not see what happens to its kind.
+fn unconfirmed(reference: &History) -> Vec<Plan> {
+    let lost = |at| {
+        let kind = trace::written(&reference.events, at)?.to_owned();
+        let is_watched = reference.kinds.contains(&kind);
+        let plan = two(What::Hold(kind), What::Refused(Refusal::Unanswered), at);
+        is_watched.then_some(plan)
+    };
+    (1..=reference.writes).filter_map(lost).collect()
 }
 
 /// By how many seconds everything due is late. On a schedule, it is done halfway between two times.
@@ -327,33 +380,47 @@ fn written_back(reference: &History) -> Vec<What> {
     paths.map(What::WriteBack).collect()
 }
 
-/// What someone may do to children by hand. What an operator does not watch, it cannot repair; a Job or a Pod that has ended is removed by
-/// others as well, and need not come back.
+/// The children that the operator watches or applies: others it leaves to others.
+fn kept(reference: &History) -> impl Iterator<Item = &Child> {
+    let children = reference.children.iter();
+    children.filter(|child| child.is_applied || reference.kinds.contains(&child.kind))
+}
+
+/// What someone may do by hand that the operator repairs. A Job or a Pod that has ended is removed by others as well, and need not come
+/// back.
 fn by_hand(reference: &History) -> Vec<What> {
-    let is_watched = |path: &&String| {
-        let path = Path::parse(path);
-        path.is_some_and(|path| reference.kinds.contains(&path.resource()))
+    let drifts = (1..=reference.drifts.len()).map(What::Drift);
+    let children = kept(reference).flat_map(|child| {
+        let edited = child.owned.iter();
+        let edited = edited.map(|field| What::ChildEdited(format!("{}#{field}", child.url)));
+        let removed = if child.has_ended {
+            What::Expired
+        } else {
+            What::ChildDeleted
+        };
+        [removed(child.url.clone())].into_iter().chain(edited)
+    });
+    children.chain(drifts).collect()
+}
+
+/// What others may own of the operator's objects.
+fn owned_by_others(reference: &History) -> Vec<What> {
+    let owned = |child: &Child| {
+        let scaled = child
+            .is_scalable
+            .then(|| What::ChildScaled(child.url.clone()));
+        scaled
+            .into_iter()
+            .chain([What::ChildLabeled(child.url.clone())])
     };
-    let children = reference.children.iter().filter(is_watched);
-    children
-        .flat_map(|path| {
-            let edited = What::ChildEdited(path.clone());
-            let is_ended = reference.ended.contains(path);
-            let deleted = (!is_ended).then(|| What::ChildDeleted(path.clone()));
-            deleted.into_iter().chain([edited])
-        })
-        .collect()
+    kept(reference).flat_map(owned).collect()
 }
 
 /// Each write, and each read, of an object that is gone when it arrives, other than those of the user. What an operator does not
-/// watch, it cannot repair; what was there before the operator is left alone, unless the author asks for more.
+/// watch, it cannot repair.
 fn vanished(reference: &History, scenario: &Scenario) -> (Vec<Plan>, Vec<Plan>) {
     let objects = scenario.objects.iter();
-    let mut spared: Vec<_> = objects.map(|(path, _)| path.to_string()).collect();
-    if !scenario.is_disturbed {
-        let existing = reference.existing.iter().filter_map(|url| Path::parse(url));
-        spared.extend(existing.map(|path| path.to_string()));
-    }
+    let spared: Vec<_> = objects.map(|(path, _)| path.to_string()).collect();
     let is_meant = |kind: &str, object: &str| {
         let is_watched = reference.kinds.iter().any(|watched| watched == kind);
         is_watched && !spared.iter().any(|spared| spared == object)
@@ -375,14 +442,11 @@ fn vanished(reference: &History, scenario: &Scenario) -> (Vec<Plan>, Vec<Plan>) 
 }
 
 /// What others may do around the objects of the user: to what was there before the operator and that it reads, and beside them.
-fn around(reference: &History, scenario: &Scenario) -> Vec<What> {
-    if !scenario.is_disturbed {
-        return Vec::new();
-    }
+fn around(reference: &History) -> Vec<What> {
     let world = || reference.world.iter().cloned();
     let edited = world().map(What::WorldEdited);
     let deleted = world().map(What::WorldDeleted);
-    [What::Neighbour]
+    [What::Neighbour, What::Namesake]
         .into_iter()
         .chain(edited)
         .chain(deleted)

@@ -7,7 +7,7 @@ use super::{
 };
 
 /// How much has happened in a history.
-struct Mark {
+pub(super) struct Mark {
     events: usize,
     changes: usize,
     faults: usize,
@@ -16,7 +16,7 @@ struct Mark {
 impl Environment {
     /// Reconciles everything again, perhaps in a new process, which should change nothing.
     pub(super) async fn resync(&mut self) -> Result<(), Broken> {
-        let is_late = self.plan.has_replicas() || self.plan.lateness().is_some();
+        let is_late = self.plan.has_replicas() || self.plan.is_late();
         let is_judged = self.scenario.period.is_none() || !is_late;
         let mut mark = self.reconcile_again(self.plan.restarts());
         // What is due by the schedule would be another change.
@@ -48,7 +48,7 @@ impl Environment {
     }
 
     /// In a new process, if that is wanted or the only possibility.
-    fn reconcile_again(&self, restarts: bool) -> Mark {
+    pub(super) fn reconcile_again(&self, restarts: bool) -> Mark {
         if restarts || self.scenario.operator.is_client() {
             self.network.crash("the operator ends at rest".to_owned());
         } else {

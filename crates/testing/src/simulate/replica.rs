@@ -17,7 +17,7 @@ use tower::{BoxError, Service};
 
 use super::{
     faults::{Failover, Refusal, error, status},
-    network::{How, MOST, Network, Subscriber},
+    network::{How, Network, Subscriber},
     plan::What,
     trace::Happened,
 };
@@ -126,7 +126,7 @@ impl Replica {
         let running = {
             let state = self.network.lock();
             // In a loop without a pause, no time passes in which it would be noticed.
-            state.replicas.reaches(self.number) && state.requests <= MOST
+            state.replicas.reaches(self.number) && !self.network.is_flooded(state.requests)
         };
         if !running {
             std::future::pending::<()>().await;
@@ -256,7 +256,9 @@ impl Replica {
     pub(super) async fn afterwards(&self, number: usize, faults: &[What]) {
         for what in faults {
             match what {
-                What::CrashAfter | What::Failover(Failover::Ended) => self.end(number).await,
+                What::CrashAfter | What::CrashBehind | What::Failover(Failover::Ended) => {
+                    self.end(number).await;
+                }
                 What::Failover(Failover::EndedWarm) => {
                     self.kill_watches();
                     self.release();

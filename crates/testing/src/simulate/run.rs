@@ -14,7 +14,7 @@ use tokio::runtime::Builder;
 
 use super::{
     comparison::Comparison,
-    plan::{Fault, Plan, What},
+    plan::Plan,
     project::{self, Project},
     scenario::{Operator, Scenario, Settings},
     unchecked::unchecked,
@@ -73,15 +73,13 @@ pub(super) fn all(
         notes,
     };
     if replay.is_empty() {
-        if settings.explores {
-            explore(&comparison, &mut summary)?;
-        }
         try_all(&comparison, settings, time, &mut summary)?;
     }
     for plan in &replay {
         comparison.run(plan)?;
         summary.count(plan);
     }
+    summary.notes.extend(comparison.rejected());
     let rules = comparison.scenario.kinds.unevaluated().into_iter();
     let notes = rules.map(|(rule, name)| format!("the rule `{rule}` of {name} is not evaluated"));
     summary.notes.extend(notes);
@@ -137,33 +135,6 @@ fn try_all(
     }
     let unreached = comparison.unreached(&done, &summary.patterns);
     summary.notes.extend(unreached);
-    Ok(())
-}
-
-/// Makes each change of a spec that the definitions allow: it is taken back, or made before the operator sees the object.
-fn explore(comparison: &Comparison<'_>, summary: &mut Summary) -> anyhow::Result<()> {
-    let mut rejected = Vec::new();
-    for change in 1..=comparison.changes().len() {
-        let explored = match comparison.explored(change)? {
-            Ok(explored) => explored,
-            Err(why) => {
-                rejected.push(format!("\n    {change}: {}", why.replace('\n', "\n    ")));
-                continue;
-            }
-        };
-        for what in [What::Undo(1), What::AtOnce] {
-            let faults = [What::Explore(change), what];
-            let plan = Plan(faults.map(|what| Fault { what, at: 0 }).into());
-            explored.run_history(&plan)?;
-            summary.count(&plan);
-        }
-    }
-    if !rejected.is_empty() {
-        let list = rejected.concat();
-        summary.notes.push(format!(
-            "the operator rejects these changes of a spec:{list}"
-        ));
-    }
     Ok(())
 }
 

@@ -47,8 +47,12 @@ pub enum Oracle {
     Idle,
     /// What was given to [`Simulation::always`](super::Simulation::always) holds.
     Always,
+    /// What others own of the operator's objects is left alone.
+    Ownership,
     /// The state at rest is that of the history without faults.
     FinalState,
+    /// At rest, the status of a custom resource is of its current generation, as far as it names one.
+    Current,
     /// At rest, to reconcile everything again changes nothing.
     Stable,
     /// At rest, no reconcile fails.
@@ -63,7 +67,6 @@ pub enum Oracle {
 #[derive(Clone, Debug)]
 pub(super) struct Settings {
     pub(super) histories: usize,
-    pub(super) explores: bool,
     pub(super) seed: u64,
     /// The plans to run alone, if there are any.
     pub(super) replay: Vec<String>,
@@ -97,10 +100,10 @@ pub(super) struct Scenario {
     pub(super) without: BTreeMap<Oracle, String>,
     /// The patterns of faults that are left out, and why.
     pub(super) skipped: BTreeMap<String, String>,
-    /// Whether others disturb what is around the objects of the user.
-    pub(super) is_disturbed: bool,
     /// How often the operator does something, for ever.
     pub(super) period: Option<Duration>,
+    /// How much time passes once the user has taken all steps.
+    pub(super) passes: Duration,
     /// Without a change for so long, the operator is idle.
     pub(super) quiet: Duration,
 }

@@ -15,6 +15,9 @@ pub(super) const TOUCHED: &str = "simulate.kbr-testing/touched";
 /// The objects, by their names.
 pub(super) type State = BTreeMap<String, Value>;
 
+/// What stands for an observed generation that is not the current one.
+pub(super) const OLDER: &str = "<older>";
+
 /// What is not part of the state: what operators report about themselves.
 const NOT_COMPARED: [&str; 2] = ["Event", "Lease"];
 
@@ -131,7 +134,7 @@ impl Names {
                     }
                     if name == "observedGeneration" && field.is_number() {
                         let current = field == generation;
-                        *field = json!(if current { "<current>" } else { "<older>" });
+                        *field = json!(if current { "<current>" } else { OLDER });
                     }
                     self.mask(field, generation);
                     if let ("ownerReferences" | "finalizers", Some(items)) =
@@ -186,7 +189,7 @@ fn without_zeros(value: &mut Value) {
     }
 }
 
-fn is_zero(value: &Value) -> bool {
+pub(super) fn is_zero(value: &Value) -> bool {
     match value {
         Value::Null | Value::Bool(false) => true,
         Value::Bool(true) => false,

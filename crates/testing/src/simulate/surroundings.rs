@@ -4,10 +4,10 @@ use serde_json::Value;
 
 use super::{
     environment::Environment,
-    history::Broken,
+    history::{Broken, Namesakes},
     interference::{corrupt, restored},
     plan::What,
-    state::State,
+    state::{self, State},
     trace::{Event, Happened},
 };
 use crate::server::Path;
@@ -22,6 +22,9 @@ const FOUNDATIONS: [&str; 4] = [
 
 /// What the name of a neighbour ends with: the name of the object itself is a prefix of it.
 const NEIGHBOUR: &str = "-2";
+
+/// The namespace of objects that have the same names as those of the user.
+pub(super) const ELSEWHERE: &str = "elsewhere";
 
 impl Environment {
     /// The objects that were there before and still are, and that the operator reads.
@@ -98,6 +101,81 @@ impl Environment {
         self.rest_again().await
     }
 
+    /// Someone creates each of the user's objects in another namespace, with what was there before: neither has anything to do with the
+    /// other. Returns what was created.
+    pub(super) async fn have_namesakes(&mut self) -> Result<Vec<Path>, Broken> {
+        let permissions = self.scenario.permissions.as_ref();
+        let is_reached = permissions.is_none_or(|it| it.reach(ELSEWHERE));
+        if !is_reached || !self.plan.at(0).any(|what| *what == What::Namesake) {
+            return Ok(Vec::new());
+        }
+        let objects = self.specs();
+        let is_near = |path: &Path| {
+            let mut objects = objects.iter();
+            objects.any(|(it, _)| !it.namespace.is_empty() && it.namespace == path.namespace)
+        };
+        let existing = self.history.existing.iter();
+        let existing = existing.filter_map(|url| Path::parse(url));
+        let world: Vec<Path> = existing.filter(|path| is_near(path)).collect();
+        let (_, alone) = self.parted();
+        let mut created = Vec::new();
+        for path in world {
+            if let Some(object) = self.api.stored(&path) {
+                let path = elsewhere(path);
+                self.put(&path, like(&object, &path.name));
+                created.push(path);
+            }
+        }
+        for (path, object) in objects.iter().filter(|(path, _)| is_near(path)) {
+            let path = elsewhere(path.clone());
+            let mut object = like(object, &path.name);
+            object["metadata"]["namespace"] = ELSEWHERE.into();
+            self.fault(format!("someone creates {path}"));
+            self.api.write(&path, object);
+            created.push(path);
+        }
+        self.idle().await?;
+        self.reconcile_again(false);
+        self.idle().await?;
+        let (before, beside) = self.parted();
+        self.history.namesakes = Some(Namesakes {
+            alone,
+            beside,
+            before,
+            ..Namesakes::default()
+        });
+        Ok(created)
+    }
+
+    /// These are left alone when the user has deleted the objects. Then they go, too.
+    pub(super) async fn outlive(&mut self, namesakes: &[Path]) -> Result<(), Broken> {
+        if namesakes.is_empty() {
+            return Ok(());
+        }
+        let (after, _) = self.parted();
+        let whole = self.state();
+        self.reconcile_again(false);
+        self.idle().await?;
+        let again = self.state();
+        if let Some(seen) = &mut self.history.namesakes {
+            (seen.after, seen.whole, seen.again) = (after, whole, again);
+        }
+        // What was there before goes last.
+        for path in namesakes.iter().rev() {
+            self.fault(format!("someone deletes {path}"));
+            self.api.remove(path);
+            self.idle().await?;
+        }
+        Ok(())
+    }
+
+    /// The objects in the namespace of the namesakes, and those in others.
+    fn parted(&self) -> (State, State) {
+        let state = state::of(&self.api, State::new()).into_iter();
+        let namespaced = state.filter(|(_, object)| object["metadata"]["namespace"].is_string());
+        namespaced.partition(|(_, object)| object["metadata"]["namespace"] == ELSEWHERE)
+    }
+
     /// What was there before the operator, and is no longer.
     pub(super) fn lost(&self, now: &State) -> Vec<String> {
         let before = self.history.before.keys();
@@ -114,6 +192,11 @@ impl Environment {
         object["metadata"]["generation"] = Value::Null;
         self.api.change(|objects| objects.put(path, object));
     }
+}
+
+fn elsewhere(mut path: Path) -> Path {
+    ELSEWHERE.clone_into(&mut path.namespace);
+    path
 }
 
 /// A new object with the spec of another one.

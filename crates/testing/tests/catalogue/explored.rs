@@ -1,4 +1,4 @@
-//! What `.explore()` finds: operators that do not follow a field of the spec.
+//! Operators that do not follow a field of the spec.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::kinds::{Reconciled, Ship, done, log, map, name, ship, ships};
 /// One ship, whose user takes no steps.
 fn anchored(register: fn(&mut Manager)) -> Simulation {
     let simulation = kbr_testing::simulate(register).define(&Ship::crd());
-    simulation.object(&ship("argo")).explore()
+    simulation.object(&ship("argo"))
 }
 
 /// Remembers the largest number of sails that there ever was.
@@ -33,7 +33,7 @@ async fn reconcile<const BUGGY: bool>(ship: Arc<Ship>, cx: Context<Ship>) -> Rec
 fn a_change_of_a_spec_is_taken_back_and_its_failure_can_be_replayed() {
     let buggy = |manager: &mut Manager| ships(manager).reconcile(reconcile::<true>);
     let story = anchored(buggy)
-        .histories(1)
+        .histories(120)
         .check()
         .unwrap_err()
         .to_string();
@@ -48,7 +48,7 @@ fn a_change_of_a_spec_is_taken_back_and_its_failure_can_be_replayed() {
 #[test]
 fn an_operator_that_follows_its_spec_is_clean() {
     let repaired = |manager: &mut Manager| ships(manager).reconcile(reconcile::<false>);
-    let summary = anchored(repaired).histories(1).check().unwrap();
+    let summary = anchored(repaired).histories(120).check().unwrap();
     let tried = summary.patterns["explored"];
     assert!(tried >= 6, "{summary}");
 }
@@ -56,9 +56,9 @@ fn an_operator_that_follows_its_spec_is_clean() {
 /// Finds the bug of an operator at rest, which no fault shows, and no bug in its twin.
 #[track_caller]
 fn pair(buggy: fn(&mut Manager), repaired: fn(&mut Manager)) -> String {
-    let story = anchored(buggy).histories(1).check().unwrap_err();
+    let story = anchored(buggy).histories(120).check().unwrap_err();
     println!("{story}\n");
-    anchored(repaired).histories(1).check().unwrap();
+    anchored(repaired).histories(120).check().unwrap();
     story.to_string()
 }
 

@@ -16,6 +16,7 @@ mod fleet;
 mod kinds;
 mod lagging;
 mod overtaken;
+mod owned;
 mod parts;
 mod plain;
 mod refused;

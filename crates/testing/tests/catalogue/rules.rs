@@ -87,10 +87,7 @@ fn an_explored_spec_that_a_rule_rejects_is_not_tried() {
     }
     let explored = |rule: &str| {
         let register = |manager: &mut Manager| ships(manager).reconcile(reconcile);
-        let simulation = simulate(register)
-            .object(&ship("argo"))
-            .explore()
-            .histories(1);
+        let simulation = simulate(register).object(&ship("argo")).histories(60);
         simulation.define(&ruled("spec", json!([{"rule": rule, "message": "a rule"}])))
     };
     let summary = explored("self.sails > 0").check().unwrap();

@@ -17,7 +17,7 @@ const FINALIZER: &str = "crew.example.com/ship";
 fn ordered(register: fn(&mut Manager)) -> Simulation {
     let orders = map("orders", "to", "sail");
     let simulation = simulate(register).object(&ship("argo"));
-    simulation.world(&orders).disturb()
+    simulation.world(&orders)
 }
 
 /// Copies what an object says to which it refers, and does not watch that: a change counts with the next restart.
@@ -140,9 +140,7 @@ fn rig<const BUGGY: bool>(manager: &mut Manager) {
 /// Takes for its children what begins with its name: also those of `argo-2`.
 #[test]
 fn the_name_of_one_object_begins_that_of_another() {
-    pair_in(rig::<true>, rig::<false>, |register| {
-        voyage(register).disturb()
-    });
+    pair_in(rig::<true>, rig::<false>, |register| voyage(register));
 }
 
 /// Before it sees that the second of two objects is gone, an operator rightly goes on to create its children, which the

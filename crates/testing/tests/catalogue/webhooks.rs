@@ -122,7 +122,7 @@ fn a_change_of_a_spec_that_a_webhook_rejects_is_not_explored() {
     let simulation = simulate(register)
         .define(&Ship::crd())
         .object(&ship("argo"));
-    let summary = simulation.explore().histories(1).check().unwrap();
+    let summary = simulation.histories(60).check().unwrap();
     let notes = summary.notes.join("\n");
     let (_, rejected) = notes
         .split_once("rejects these changes of a spec:")

@@ -218,7 +218,6 @@ mod tests {
                     });
                 }
             })
-            .disturb()
             .ignore("Node b /metadata/labels")
             .skip("undone", "a node keeps the label")
             .always("a node keeps its other labels", |api| {

@@ -175,6 +175,6 @@ mod tests {
     }
     #[test]
     fn a_foo_survives_faults() {
-        simulate(register).kubelet().explore().run();
+        simulate(register).kubelet().run();
     }
 }

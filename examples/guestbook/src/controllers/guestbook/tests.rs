@@ -200,6 +200,5 @@ fn a_guestbook_survives_faults() {
         .user("deletes the ConfigMap", |api| {
             api.delete::<ConfigMap>("default", "guestbook-sample");
         })
-        .explore()
         .run();
 }
