@@ -9,6 +9,9 @@ use super::{
     state::{self, Difference, State, differences},
 };
 
+/// What the state of the history without faults is, and the other one.
+const EXPECTED: [&str; 2] = ["expected", "found"];
+
 /// How many differences a report shows.
 const SHOWN: usize = 8;
 
@@ -164,10 +167,18 @@ fn at_rest(reference: &Reference, plan: &Plan, history: &History) -> Option<Find
             .collect(),
         None => wanted.iter().zip(found).collect(),
     };
-    let what = "at rest, the state differs from that without faults";
+    let (what, ways) = if plan.is_another_way() {
+        // Neither is right by itself.
+        let what = "two ways to the same specs end in different states";
+        (what, ["after one step at a time", "at once"])
+    } else {
+        let what = "at rest, the state differs from that without faults";
+        (what, EXPECTED)
+    };
     pairs.into_iter().find_map(|(wanted, (found, &seen))| {
-        let ignored = &reference.ignored;
-        let mut finding = compare(Oracle::FinalState, what, wanted, found, ignored)?;
+        let all = differences(wanted, found, &reference.ignored);
+        let lines = all.iter().map(|(title, one)| shown(title, one, ways));
+        let mut finding = finding(Oracle::FinalState, what, lines.collect())?;
         finding.until = Some(seen);
         Some(finding)
     })
@@ -261,9 +272,15 @@ fn namesakes(reference: &Reference, history: &History) -> Option<Finding> {
     let seen = history.namesakes.as_ref()?;
     let beside = "an object of the same name in another namespace changes the state";
     let after = "the deletion of an object changes what belongs to one of the same name in another namespace";
+    // What they had to share, one of them has alone then: only what is gone counts.
+    let kept = seen.before.iter();
+    let kept = kept.filter(|(title, _)| seen.after.contains_key(*title));
+    let kept: State = kept
+        .map(|(title, it)| (title.clone(), it.clone()))
+        .collect();
     let pairs = [
         (beside, &seen.alone, &seen.beside),
-        (after, &seen.before, &seen.after),
+        (after, &seen.before, &kept),
         (after, &seen.again, &seen.whole),
     ];
     pairs.into_iter().find_map(|(what, wanted, found)| {
@@ -305,8 +322,8 @@ fn compare(
     ignored: &[String],
 ) -> Option<Finding> {
     let all = differences(wanted, found, ignored);
-    let lines = all.iter().map(|(title, one)| shown(title, one)).collect();
-    finding(oracle, what, lines)
+    let lines = all.iter().map(|(title, one)| shown(title, one, EXPECTED));
+    finding(oracle, what, lines.collect())
 }
 
 /// An object that may be missing, and differ, must not be left. What the operator has not come to change is as it was.
@@ -331,11 +348,13 @@ fn nothing_left(wanted: &History, history: &History, ignored: &[String]) -> Opti
         !is_untouched(title) && !is_open(title) && !history.world_deleted.contains(title)
     };
     let all = all.filter(|(title, _)| is_judged(title));
-    let lines = all.map(|(title, one)| shown(&title, &one)).collect();
+    let lines = all
+        .map(|(title, one)| shown(&title, &one, EXPECTED))
+        .collect();
     finding(Oracle::NothingLeft, what, lines)
 }
 
-fn shown(title: &str, one: &Difference) -> String {
+fn shown(title: &str, one: &Difference, [wanted, seen]: [&str; 2]) -> String {
     let text = |value: &Option<Value>| match value {
         Some(value) => {
             let text = value.to_string();
@@ -347,10 +366,16 @@ fn shown(title: &str, one: &Difference) -> String {
         None => "nothing".to_owned(),
     };
     match (&one.expected, &one.found) {
-        (Some(_), None) if one.pointer.is_empty() => format!("missing: {title}"),
-        (None, Some(_)) if one.pointer.is_empty() => format!("left: {title}"),
+        (Some(_), None) if one.pointer.is_empty() && wanted == EXPECTED[0] => {
+            format!("missing: {title}")
+        }
+        (None, Some(_)) if one.pointer.is_empty() && wanted == EXPECTED[0] => {
+            format!("left: {title}")
+        }
+        (Some(_), None) if one.pointer.is_empty() => format!("only {wanted}: {title}"),
+        (None, Some(_)) if one.pointer.is_empty() => format!("only {seen}: {title}"),
         (expected, found) => format!(
-            "{title} {}: expected {}, found {}",
+            "{title} {}: {wanted} {}, {seen} {}",
             one.pointer,
             text(expected),
             text(found)

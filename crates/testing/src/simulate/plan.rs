@@ -196,6 +196,13 @@ impl Plan {
         self.0.iter().any(|fault| fault.what == What::Restart)
     }
 
+    /// Whether the user does the same in another order or rhythm, and nothing else happens.
+    pub(super) fn is_another_way(&self) -> bool {
+        let is_step =
+            |it: &Fault| matches!(it.what, What::AtOnce | What::Step(_) | What::Explore(_));
+        self.undone().is_none() && self.0.iter().all(is_step)
+    }
+
     /// The step that the user takes back.
     pub(super) fn undone(&self) -> Option<usize> {
         self.0.iter().find_map(|fault| match fault.what {

@@ -140,7 +140,7 @@ fn systematic(reference: &History, scenario: &Scenario) -> Vec<Vec<Plan>> {
         at_rest(by_hand(reference)),
         at_rest(owned_by_others(reference)),
         at_rest(written_back(reference)),
-        at_rest(around(reference)),
+        at_rest(around(reference, scenario)),
         at_rest(at_once(reference)),
         at_rest(undone(reference)),
         behind(reference, scenario),
@@ -442,12 +442,15 @@ fn vanished(reference: &History, scenario: &Scenario) -> (Vec<Plan>, Vec<Plan>) 
 }
 
 /// What others may do around the objects of the user: to what was there before the operator and that it reads, and beside them.
-fn around(reference: &History) -> Vec<What> {
+fn around(reference: &History, scenario: &Scenario) -> Vec<What> {
     let world = || reference.world.iter().cloned();
     let edited = world().map(What::WorldEdited);
     let deleted = world().map(What::WorldDeleted);
-    [What::Neighbour, What::Namesake]
+    // On a schedule, states at different times differ.
+    let namesake = scenario.period.is_none().then_some(What::Namesake);
+    [What::Neighbour]
         .into_iter()
+        .chain(namesake)
         .chain(edited)
         .chain(deleted)
         .collect()

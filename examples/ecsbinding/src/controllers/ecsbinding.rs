@@ -220,6 +220,7 @@ mod tests {
             })
             .ignore("Node b /metadata/labels")
             .skip("undone", "a node keeps the label")
+            .skip("explored", "a node keeps the label")
             .always("a node keeps its other labels", |api| {
                 let node = api.get::<Node>("", "a");
                 node.is_none_or(|node| node.labels().contains_key("team"))
