@@ -1,6 +1,9 @@
 //! Unit tests of the `at` controller, on a clock that they set.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::{
+    sync::atomic::{AtomicBool, Ordering},
+    time::Duration,
+};
 
 use api::cnat::v1alpha1::AtStatus;
 use k8s_openapi::{api::events::v1::Event, apimachinery::pkg::apis::meta::v1::Condition};
@@ -339,6 +342,7 @@ fn an_at_survives_faults() {
         .user("deletes the Pod", |api| api.delete::<Pod>("default", NAME))
         .ignore(&format!("Pod default/{NAME}"))
         .ignore(&format!("At default/{NAME} /status/conditions/1"))
+        .skip("explored", "a command that has run does not run again")
         .always("a command that has run does not run again", |api| {
             let at: Option<At> = api.get("default", NAME);
             let status = at.and_then(|at| at.status).unwrap_or_default();
