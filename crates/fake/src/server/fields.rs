@@ -315,8 +315,9 @@ pub(super) fn pointer(way: &Way, object: &Value) -> Option<String> {
                 value.as_array()?.iter().position(is_meant)?.to_string()
             }
             Step::Value(wanted) => {
-                let is_meant = |item: &Value| item.to_string() == *wanted;
-                value.as_array()?.iter().position(is_meant)?.to_string()
+                let wanted: Value = serde_json::from_str(wanted).ok()?;
+                let mut items = value.as_array()?.iter();
+                items.position(|item| *item == wanted)?.to_string()
             }
         };
         pointer = format!("{pointer}/{next}");

@@ -56,7 +56,7 @@ fn child(objects: &Objects, path: &Path, url: String) -> Option<Child> {
         has_ended: RUN.contains(&&*kind) && has_ended(&object["status"]),
         is_applied,
         is_scalable: SCALED.contains(&&*kind) && !owned.iter().any(|it| it == REPLICAS),
-        owned: ownership::changeable(&kind, object, owned),
+        owned: ownership::changeable(&kind, object, &owned),
         kind,
     })
 }

@@ -168,7 +168,7 @@ fn set(object: &mut Value, pointer: &str, value: Option<Value>) {
 }
 
 /// Of the fields that the operator owns, those that everyone may change: neither a name nor what the API server keeps as it is.
-pub(super) fn changeable(kind: &str, object: &Value, owned: Vec<String>) -> Vec<String> {
+pub(super) fn changeable(kind: &str, object: &Value, owned: &[String]) -> Vec<String> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let group = text(&object["apiVersion"]);
     let is_custom = group.contains('.') && !group.contains(".k8s.io/");
@@ -234,8 +234,8 @@ mod tests {
             "/spec/template/spec/containers/0/image",
             "/spec/template/spec/containers/0/name",
         ];
-        let owned = owned.map(str::to_owned).to_vec();
-        let found = changeable("deployments.apps", &deployment, owned);
+        let owned = owned.map(str::to_owned);
+        let found = changeable("deployments.apps", &deployment, &owned);
         assert_eq!(
             found,
             ["/spec/replicas", "/spec/template/spec/containers/0/image"]

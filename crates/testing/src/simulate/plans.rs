@@ -10,7 +10,7 @@ use super::{
     scenario::Scenario,
     trace,
 };
-use crate::{random::Random, server::Path};
+use crate::random::Random;
 
 /// How many histories have random delays and nothing else.
 const LATENCIES: u64 = 8;
