@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::{
     environment::Environment,
+    history::Child,
     ownership::{self, REPLICAS},
 };
 use crate::server::{Objects, Path};
@@ -13,22 +14,6 @@ const RUN: [&str; 2] = ["jobs.batch", "pods"];
 
 /// What has a number of replicas, which an autoscaler may set.
 const SCALED: [&str; 3] = ["deployments.apps", "replicasets.apps", "statefulsets.apps"];
-
-/// An object with an owner that the operator has made, at rest.
-#[derive(Clone, Debug)]
-pub(super) struct Child {
-    pub(super) url: String,
-    /// `deployments.apps`.
-    pub(super) kind: String,
-    /// Whether it is a Job or a Pod that has ended: others remove these as well.
-    pub(super) has_ended: bool,
-    /// Whether the operator applies it, and so means to keep it as it is.
-    pub(super) is_applied: bool,
-    /// The fields that the operator owns and that someone else can change, as JSON pointers.
-    pub(super) owned: Vec<String>,
-    /// Whether an autoscaler may own its number of replicas.
-    pub(super) is_scalable: bool,
-}
 
 impl Environment {
     /// The objects that have an owner, and neither the user has created nor were there `before`.

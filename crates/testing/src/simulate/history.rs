@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use serde_json::Value;
 
-use super::{children::Child, scenario::Oracle, state::State, trace::Event};
+use super::{scenario::Oracle, state::State, trace::Event};
 use crate::server::{Path, Rules};
 
 /// Why a history cannot go on.
@@ -81,6 +81,22 @@ pub(super) struct History {
     pub(super) idle_steps: Vec<usize>,
     /// Why it could not go on.
     pub(super) broken: Option<Broken>,
+}
+
+/// An object with an owner that the operator has made, at rest.
+#[derive(Clone, Debug)]
+pub(super) struct Child {
+    pub(super) url: String,
+    /// `deployments.apps`.
+    pub(super) kind: String,
+    /// Whether it is a Job or a Pod that has ended: others remove these as well.
+    pub(super) has_ended: bool,
+    /// Whether the operator applies it, and so means to keep it as it is.
+    pub(super) is_applied: bool,
+    /// The fields that the operator owns and that someone else can change, as JSON pointers.
+    pub(super) owned: Vec<String>,
+    /// Whether an autoscaler may own its number of replicas.
+    pub(super) is_scalable: bool,
 }
 
 /// States while the user's objects have namesakes in another namespace.

@@ -3,9 +3,8 @@
 use std::time::Duration;
 
 use super::{
-    children::Child,
     faults::{Failover, Refusal},
-    history::History,
+    history::{Child, History},
     plan::{Fault, Plan, What},
     scenario::Scenario,
     trace,
