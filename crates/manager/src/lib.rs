@@ -157,6 +157,7 @@ pub use self::{
     manager::{Manager, cache::CacheConfig, controller::Controller},
     migration::settings::StorageMigration,
     options::{Address, Options, WebhookCertificate},
+    queue::causes::Causes,
     secret::{SecretError, value_of},
     servers::access_reviews::User,
     task::Running,

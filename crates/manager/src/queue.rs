@@ -7,6 +7,8 @@
 //!   controller was registered. Each key backs off by itself.
 //! * A key whose object changed goes before those that are only reconciled at start or periodically ([`Priority`]), but
 //!   does not starve them ([`Lanes`]).
+//! * A key waits while it is paced ([`set_pace`](Queue::set_pace)) or the storm guard slows it down. Meanwhile it is
+//!   dirty, so nothing is lost.
 //! * The namespaces take turns ([`Lane`](lane::Lane)), and one that holds all workers for long does not stop the others
 //!   ([`Workers`]).
 //!
@@ -44,6 +46,7 @@
 //! Source: `k8s.io/client-go/util/workqueue`, `queue.go`, `delaying_queue.go`, `default_rate_limiters.go`.
 
 pub(crate) mod appointments;
+pub(crate) mod causes;
 mod delays;
 mod lane;
 mod lanes;
@@ -59,6 +62,7 @@ use tokio::{sync::Notify, time::Instant};
 
 pub(crate) use self::lanes::Priority;
 use self::{
+    causes::{CauseKind, CauseKinds, Causes},
     delays::Delays,
     lanes::Lanes,
     workers::{Admits, Workers},
@@ -85,35 +89,86 @@ struct State {
     workers: Workers,
     /// The keys to add later, in the time of the timer; `due` is the reverse map.
     delayed: BTreeSet<(Instant, Key, Why)>,
-    due: HashMap<(Key, Why), (Instant, Priority)>,
+    due: HashMap<(Key, Why), Due>,
+    /// How many of these are holds.
+    holds: usize,
+    /// The least time between two reconciles of a key.
+    pace: Duration,
     failures: HashMap<Key, u32>,
     delays: Delays,
     /// The keys that have returned ahead of others.
     returned: HashSet<Key>,
 }
 
-/// Why a key is added later. Each reason has a delay of its own.
+/// What happens to a key later. Each reason has a delay of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Why {
-    /// It failed, or a reconcile asked for it.
+    /// It is added, because it failed, or a reconcile asked for it.
     Asked,
-    /// A period has passed since its last reconcile.
+    /// It is added, because a period has passed since its last reconcile.
     Resync,
+    /// It need not wait any longer for its pace.
+    Paced,
+    /// It need not wait any longer for the storm guard.
+    Slowed,
+}
+
+impl Why {
+    /// Whether the key waits until then, if it is dirty.
+    fn is_hold(self) -> bool {
+        matches!(self, Self::Paced | Self::Slowed)
+    }
+}
+
+/// When something happens to a key, and how it is added then.
+#[derive(Clone, Copy, Debug)]
+struct Due {
+    at: Instant,
+    priority: Priority,
+    kinds: CauseKinds,
+}
+
+/// Whether an event waits while its key is held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Haste {
+    /// It waits for the pace and for the storm guard.
+    Waits,
+    /// It waits for the pace only.
+    PastGuard,
+    /// It waits for neither.
+    AtOnce,
 }
 
 #[derive(Debug)]
 struct Dirty {
     since: Instant,
+    place: Place,
+    causes: Causes,
     priority: Priority,
-    /// Its place in its lane; `None` while a worker processes the key.
-    place: Option<i64>,
+    haste: Haste,
+}
+
+/// Where a dirty key is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    /// A worker processes it.
+    Processing,
+    /// It waits until it is released.
+    Held,
+    /// It has this place in its lane.
+    Ready(i64),
 }
 
 #[derive(Debug)]
 struct Processing {
     since: Instant,
     priority: Priority,
+    causes: Causes,
 }
+
+/// While more keys than this are dirty, only the kinds of their causes are kept, and no names: a flood must not take
+/// more memory than its keys.
+const DETAILED: usize = 1000;
 
 impl Default for Queue {
     /// An empty queue, with one worker and without metrics.
@@ -142,19 +197,46 @@ impl Queue {
 
     /// Adds a key, which is processed as soon as a worker is free.
     pub fn add(&self, key: Key) {
-        self.add_with(key, Priority::Normal);
+        self.add_with(key, Priority::Normal, &Causes::default(), Haste::Waits);
     }
 
     /// Adds a key. If it is in the queue with a lower priority, it is raised to this one.
-    pub(crate) fn add_with(&self, key: Key, priority: Priority) {
-        self.add_to(&mut self.lock(), key, priority);
+    pub(crate) fn add_with(&self, key: Key, priority: Priority, causes: &Causes, haste: Haste) {
+        self.add_to(&mut self.lock(), key, priority, causes, haste);
     }
 
     /// Adds the keys of all known objects, with low priority.
-    pub(crate) fn add_all(&self, keys: Vec<Key>) {
+    pub(crate) fn add_all(&self, keys: Vec<Key>, causes: &Causes) {
         for key in keys {
-            self.add_with(key, Priority::Low);
+            self.add_with(key, Priority::Low, causes, Haste::Waits);
         }
+    }
+
+    /// Sets the least time between the end of a reconcile of a key and the next one.
+    pub(crate) fn set_pace(&self, pace: Duration) {
+        self.lock().pace = pace;
+    }
+
+    /// Holds a key for a while, whatever adds it, unless that has [`Haste`].
+    pub(crate) fn slow(&self, key: &Key, delay: Duration) {
+        self.hold(&mut self.lock(), key, Why::Slowed, delay);
+    }
+
+    fn hold(&self, state: &mut State, key: &Key, why: Why, delay: Duration) {
+        state.cancel(key, why);
+        let due = Due {
+            at: self.timer.after(delay),
+            priority: Priority::Low,
+            kinds: CauseKinds::default(),
+        };
+        self.delay(state, key.clone(), why, due);
+    }
+
+    /// Why a key is being processed.
+    pub(crate) fn causes(&self, key: &Key) -> Causes {
+        let state = self.lock();
+        let processing = state.processing.get(key);
+        processing.map(|it| it.causes.clone()).unwrap_or_default()
     }
 
     /// Sets how many keys are processed at a time. If there are several, and one namespace holds all for long, it is one
@@ -171,39 +253,65 @@ impl Queue {
     /// Adds a key after a delay, and counts it as a retry; if it is already delayed, the earlier time counts. A key
     /// that is being processed keeps its priority.
     pub fn add_after(&self, key: Key, delay: Duration) {
+        self.retry(key, delay, CauseKind::Requeue);
+    }
+
+    fn retry(&self, key: Key, delay: Duration, kind: CauseKind) {
         self.metrics.retried();
         let processing = self.lock().processing.get(&key).map(|it| it.priority);
-        self.add_within(key, delay, processing.unwrap_or(Priority::Normal));
+        self.add_within(key, delay, processing.unwrap_or(Priority::Normal), kind);
     }
 
     /// Adds a key at the latest after a delay: if it is already delayed, the earlier time and the higher priority count.
-    fn add_within(&self, key: Key, delay: Duration, mut priority: Priority) {
+    fn add_within(&self, key: Key, delay: Duration, priority: Priority, kind: CauseKind) {
         if delay.is_zero() {
-            return self.add_with(key, priority);
+            return self.add_with(key, priority, &kind.into(), Haste::Waits);
         }
-        let (mut at, mut state) = (self.timer.after(delay), self.lock());
-        if let Some((earlier, other)) = state.cancel(&key, Why::Asked) {
-            (at, priority) = (at.min(earlier), priority.max(other));
+        let (mut state, kinds) = (self.lock(), kind.into());
+        let at = self.timer.after(delay);
+        let mut due = Due {
+            at,
+            priority,
+            kinds,
+        };
+        if let Some(other) = state.cancel(&key, Why::Asked) {
+            due.at = at.min(other.at);
+            due.priority = priority.max(other.priority);
+            due.kinds = kinds.and(other.kinds);
         }
-        self.delay(&mut state, key, Why::Asked, at, priority);
+        self.delay(&mut state, key, Why::Asked, due);
     }
 
     /// Adds a key with low priority once this period has passed, which begins anew with each call.
     pub(crate) fn resync(&self, key: Key, period: Duration) {
-        let (at, mut state) = (self.timer.after(period), self.lock());
+        let mut state = self.lock();
         state.cancel(&key, Why::Resync);
-        self.delay(&mut state, key, Why::Resync, at, Priority::Low);
+        let due = Due {
+            at: self.timer.after(period),
+            priority: Priority::Low,
+            kinds: CauseKind::Resync.into(),
+        };
+        self.delay(&mut state, key, Why::Resync, due);
     }
 
-    fn delay(&self, state: &mut State, key: Key, why: Why, at: Instant, priority: Priority) {
-        state.delayed.insert((at, key.clone(), why));
-        state.due.insert((key, why), (at, priority));
+    fn delay(&self, state: &mut State, key: Key, why: Why, due: Due) {
+        state.holds += usize::from(why.is_hold());
+        state.delayed.insert((due.at, key.clone(), why));
+        state.due.insert((key, why), due);
         self.changed.notify_one();
     }
 
-    /// Adds a key that failed, or is requeued without a delay. The delay doubles each time since the last
-    /// [`forget`](Self::forget).
+    /// Adds a key that failed. The delay doubles each time since the last [`forget`](Self::forget).
     pub fn add_rate_limited(&self, key: Key) -> Duration {
+        self.back_off(key, CauseKind::Backoff)
+    }
+
+    /// Adds a key that is requeued without a delay, with the delays of one that failed.
+    pub(crate) fn again(&self, key: Key) -> Duration {
+        self.back_off(key, CauseKind::Requeue)
+    }
+
+    fn back_off(&self, key: Key, kind: CauseKind) -> Duration {
         let delay = {
             let mut state = self.lock();
             let failures = state.failures.entry(key.clone()).or_default();
@@ -211,7 +319,7 @@ impl Queue {
             let failures = *failures;
             state.delays.after(failures)
         };
-        self.add_after(key, delay);
+        self.retry(key, delay, kind);
         delay
     }
 
@@ -257,30 +365,37 @@ impl Queue {
     /// row, so a key that changes all the time does not starve the others.
     pub fn done(&self, key: &Key) {
         let mut state = self.lock();
+        let pace = state.pace;
+        if let Some(processing) = state.processing.remove(key) {
+            self.metrics.done(processing.since);
+            state.workers.end(key, self.timer.now());
+            if !pace.is_zero() {
+                self.hold(&mut state, key, Why::Paced, pace);
+            }
+            self.changed.notify_one();
+        }
+        let has_returned = state.returned.remove(key);
+        let Some(haste) = state.dirty.get(key).map(|dirty| dirty.haste) else {
+            return;
+        };
+        let is_held = state.holds(key, haste);
         let State {
             ready,
             dirty,
-            processing,
             returned,
-            workers,
             ..
         } = &mut *state;
-        if let Some(processing) = processing.remove(key) {
-            self.metrics.done(processing.since);
-            workers.end(key, self.timer.now());
-            self.changed.notify_one();
-        }
-        let has_returned = returned.remove(key);
         let Some(dirty) = dirty.get_mut(key) else {
             return;
         };
-        let place = if has_returned {
-            ready.push_back(dirty.priority, key.clone())
+        dirty.place = if is_held {
+            Place::Held
+        } else if has_returned {
+            Place::Ready(ready.push_back(dirty.priority, key.clone()))
         } else {
             returned.insert(key.clone());
-            ready.push_front(dirty.priority, key.clone())
+            Place::Ready(ready.push_front(dirty.priority, key.clone()))
         };
-        dirty.place = Some(place);
         self.ready_changed(&state);
     }
 
@@ -296,40 +411,79 @@ impl Queue {
         keys
     }
 
-    /// Whether no key is in progress or due.
+    /// Whether no key is in progress or due. One that is held is not due yet.
     pub(crate) fn is_idle(&self) -> bool {
         let mut state = self.lock();
         self.promote(&mut state);
         let now = self.timer.now();
         let is_late = state.delayed.first().is_some_and(|(at, ..)| *at <= now);
-        !is_late && state.dirty.is_empty() && state.processing.is_empty()
+        let mut dirty = state.dirty.values();
+        !is_late && state.processing.is_empty() && dirty.all(|it| it.place == Place::Held)
     }
 
-    fn add_to(&self, state: &mut State, key: Key, priority: Priority) {
+    fn add_to(
+        &self,
+        state: &mut State,
+        key: Key,
+        priority: Priority,
+        causes: &Causes,
+        haste: Haste,
+    ) {
         if !state.open {
             return;
         }
-        let ready = &mut state.ready;
-        if let Some(dirty) = state.dirty.get_mut(&key) {
-            if dirty.priority >= priority {
-                return;
-            }
-            if let Some(place) = dirty.place {
-                ready.remove(dirty.priority, &key, place);
-                dirty.place = Some(ready.push_back(priority, key));
-            }
-            dirty.priority = priority;
-        } else {
-            let waits = !state.processing.contains_key(&key);
-            let dirty = Dirty {
-                since: Instant::now(),
-                priority,
-                place: waits.then(|| ready.push_back(priority, key.clone())),
-            };
-            state.dirty.insert(key, dirty);
+        let named = state.dirty.len() < DETAILED;
+        let waits = state.processing.contains_key(&key);
+        let dirty = state.dirty.entry(key.clone()).or_insert_with(|| {
             self.metrics.added();
+            Dirty {
+                since: Instant::now(),
+                // It has no place yet, as if it had just been released.
+                place: if waits {
+                    Place::Processing
+                } else {
+                    Place::Held
+                },
+                causes: Causes::default(),
+                priority,
+                haste,
+            }
+        });
+        if named {
+            dirty.causes.merge(causes);
+        } else {
+            dirty.causes.merge(&causes.without_details());
+        }
+        let before = dirty.priority;
+        dirty.priority = priority.max(before);
+        dirty.haste = haste.max(dirty.haste);
+        match dirty.place {
+            Place::Processing => {}
+            Place::Held => Self::release(state, &key),
+            Place::Ready(_) if priority <= before => return,
+            Place::Ready(place) => {
+                state.ready.remove(before, &key, place);
+                dirty.place = Place::Ready(state.ready.push_back(priority, key));
+            }
         }
         self.ready_changed(state);
+    }
+
+    /// Makes a dirty key ready, unless it must wait.
+    fn release(state: &mut State, key: &Key) {
+        let Some(haste) = state.dirty.get(key).map(|dirty| dirty.haste) else {
+            return;
+        };
+        if state.holds(key, haste) {
+            return;
+        }
+        if let Some(dirty) = state.dirty.get_mut(key)
+            && dirty.place == Place::Held
+        {
+            // The time that it was held is not one that it waited for a worker.
+            dirty.since = Instant::now();
+            dirty.place = Place::Ready(state.ready.push_back(dirty.priority, key.clone()));
+        }
     }
 
     /// Takes the next key that is ready.
@@ -346,6 +500,7 @@ impl Queue {
         let processing = Processing {
             since: self.metrics.taken(dirty.since),
             priority: dirty.priority,
+            causes: dirty.causes,
         };
         state.processing.insert(key.clone(), processing);
         state.workers.begin(&key, now);
@@ -364,16 +519,28 @@ impl Queue {
             .depth(depth(Priority::Normal), depth(Priority::Low));
     }
 
-    /// Adds the keys whose delay has expired.
+    /// Adds the keys whose delay has expired, and releases those that are not held any longer.
     fn promote(&self, state: &mut State) {
         let (now, late) = (self.timer.now(), self.timer.lateness());
         let is_due = |at: Instant| at + late <= now;
         while state.delayed.first().is_some_and(|(at, ..)| is_due(*at)) {
-            if let Some((_, key, why)) = state.delayed.pop_first()
-                && let Some((_, priority)) = state.due.remove(&(key.clone(), why))
-            {
-                self.add_to(state, key, priority);
+            let Some((_, key, why)) = state.delayed.pop_first() else {
+                return;
+            };
+            let Some(due) = state.due.remove(&(key.clone(), why)) else {
+                continue;
+            };
+            if why.is_hold() {
+                state.holds -= 1;
+                Self::release(state, &key);
+                self.ready_changed(state);
+                continue;
             }
+            let causes = match state.failures.get(&key) {
+                Some(failures) if due.kinds.has(CauseKind::Backoff) => Causes::backoff(*failures),
+                _ => due.kinds.into(),
+            };
+            self.add_to(state, key, due.priority, &causes, Haste::Waits);
         }
     }
 
@@ -385,10 +552,19 @@ impl Queue {
 
 impl State {
     /// Ends a delay of a key; returns when it would have been added, and how.
-    fn cancel(&mut self, key: &Key, why: Why) -> Option<(Instant, Priority)> {
+    fn cancel(&mut self, key: &Key, why: Why) -> Option<Due> {
         let due = self.due.remove(&(key.clone(), why))?;
-        self.delayed.remove(&(due.0, key.clone(), why));
+        self.holds -= usize::from(why.is_hold());
+        self.delayed.remove(&(due.at, key.clone(), why));
         Some(due)
+    }
+
+    /// Whether a key must wait that was added with this haste.
+    fn holds(&self, key: &Key, haste: Haste) -> bool {
+        let has = |why| self.due.contains_key(&(key.clone(), why));
+        self.holds > 0
+            && (haste < Haste::AtOnce && has(Why::Paced)
+                || haste < Haste::PastGuard && has(Why::Slowed))
     }
 
     /// When a key can be taken that waits because another namespace holds all workers.

@@ -17,6 +17,7 @@ use crate::{
     },
     controller::{outcome::Failure, retry::Retry},
     key::Key,
+    queue::causes::Causes,
     simulated::random_bytes,
     writes::{
         child::controller_uid,
@@ -32,6 +33,7 @@ pub struct Context<K> {
     pub(super) core: Arc<Core<K>>,
     pub(super) object: Arc<K>,
     key: Key,
+    causes: Causes,
     draft: Arc<Mutex<Draft<K>>>,
 }
 
@@ -41,6 +43,7 @@ impl<K> Clone for Context<K> {
             core: self.core.clone(),
             object: self.object.clone(),
             key: self.key.clone(),
+            causes: self.causes.clone(),
             draft: self.draft.clone(),
         }
     }
@@ -55,11 +58,12 @@ impl<K> fmt::Debug for Context<K> {
 }
 
 impl<K: Object> Context<K> {
-    pub(crate) fn new(core: Arc<Core<K>>, object: Arc<K>, key: Key) -> Self {
+    pub(crate) fn new(core: Arc<Core<K>>, object: Arc<K>, key: Key, causes: Causes) -> Self {
         Self {
             core,
             object,
             key,
+            causes,
             draft: Arc::new(Mutex::new(Draft::new())),
         }
     }
@@ -98,6 +102,16 @@ impl<K: Object> Context<K> {
     #[must_use]
     pub fn object(&self) -> &Arc<K> {
         &self.object
+    }
+
+    /// Why this reconcile runs, for the log and for people: `own spec (generation 4 → 5); Deployment nemo: status`. It is
+    /// the field `cause` of the reconcile's span, too.
+    ///
+    /// Never decide by it what to do: causes are merged, and a restart of the operator forgets them. What there is to do
+    /// follows from the object and from what is read.
+    #[must_use]
+    pub fn causes(&self) -> &Causes {
+        &self.causes
     }
 
     /// The current time, as in Kubernetes' own types, from the crate `jiff` (`k8s_openapi::jiff`).

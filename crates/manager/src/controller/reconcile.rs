@@ -24,6 +24,7 @@ use crate::{
     key::Key,
     leader::fence::Refused,
     panics::{self, unwound},
+    queue::causes::Causes,
     spawn::AbortOnDrop,
     writes::{core::Core, finalizer, status},
 };
@@ -49,15 +50,16 @@ pub(crate) type Errors = Mutex<BTreeMap<Key, String>>;
 
 impl<K: Object> Reconciler<K> {
     /// Reconciles the object with this key.
-    pub(crate) async fn reconcile(&self, key: &Key) -> Result<Done, Failure> {
+    pub(crate) async fn reconcile(&self, key: &Key, causes: &Causes) -> Result<Done, Failure> {
         let core = &self.core;
         let Some(object) = core.current(key) else {
             return Ok(Done::Gone);
         };
         let started = Instant::now();
         let active = core.metrics.started();
+        core.metrics.caused(causes);
         // User code also runs outside the reconcile function, for example `Serialize` of the status.
-        let done = unwound(self.step(key, object)).await;
+        let done = unwound(self.step(key, object, causes)).await;
         let done = done.unwrap_or_else(|message| Err(Failure::Panic(message)));
         drop(active);
         outcome::count(&core.metrics, &done, started.elapsed());
@@ -65,10 +67,10 @@ impl<K: Object> Reconciler<K> {
     }
 
     /// Does the next step for the state of the object.
-    async fn step(&self, key: &Key, mut object: Arc<K>) -> Result<Done, Failure> {
+    async fn step(&self, key: &Key, mut object: Arc<K>, causes: &Causes) -> Result<Done, Failure> {
         let core = &self.core;
         if object.meta().deletion_timestamp.is_some() {
-            return self.clean_up(key, object).await;
+            return self.clean_up(key, object, causes).await;
         }
         if !self
             .finalizers
@@ -82,18 +84,23 @@ impl<K: Object> Reconciler<K> {
                 None => return Ok(Done::Nothing),
             }
         }
-        let action = run(core, key, object, &self.reconcile).await?;
+        let action = run(core, key, object, causes, &self.reconcile).await?;
         Ok(Done::Asked(action))
     }
 
     /// Runs the clean-ups whose finalizers the object has, and removes each when it is done.
-    async fn clean_up(&self, key: &Key, mut object: Arc<K>) -> Result<Done, Failure> {
+    async fn clean_up(
+        &self,
+        key: &Key,
+        mut object: Arc<K>,
+        causes: &Causes,
+    ) -> Result<Done, Failure> {
         let (core, mut done) = (&self.core, Done::Nothing);
         for (name, cleanup) in &self.finalizers {
             if !finalizer::has(&*object, name) {
                 continue;
             }
-            let action = run(core, key, object.clone(), cleanup).await?;
+            let action = run(core, key, object.clone(), causes, cleanup).await?;
             done = Done::Asked(action);
             if action != Action::await_change() {
                 break;
@@ -120,9 +127,10 @@ async fn run<K: Object>(
     core: &Arc<Core<K>>,
     key: &Key,
     object: Arc<K>,
+    causes: &Causes,
     function: &Function<K>,
 ) -> Result<Action, Failure> {
-    let cx = Context::new(core.clone(), object.clone(), key.clone());
+    let cx = Context::new(core.clone(), object.clone(), key.clone(), causes.clone());
     let is_cleanup = object.meta().deletion_timestamp.is_some();
     let mut result = guarded(core, function, object, cx.clone()).await;
     if let (Ok(_), Some(misuse)) = (&result, cx.misuse()) {
@@ -148,7 +156,7 @@ async fn reported<K: Object, T>(
     match result {
         Ok(value) => Ok(value),
         Err(error) => {
-            let cx = Context::new(core.clone(), object, key.clone());
+            let cx = Context::new(core.clone(), object, key.clone(), Causes::default());
             ended(&cx, Err(error.into())).await
         }
     }

@@ -15,7 +15,10 @@ use crate::{
     error::chain,
     key::Key,
     panics::caught,
-    queue::{Priority, Queue},
+    queue::{
+        Haste, Priority, Queue,
+        causes::{CauseKind, Causes, Changed},
+    },
     writes::{applied::Applied, own::OwnWrites},
 };
 
@@ -53,6 +56,7 @@ pub(crate) fn owner<K: Object, C: Object, M: Cached>(
     queue: Arc<Queue>,
 ) -> Hook<M> {
     applied.follow::<C>();
+    let kind: Arc<str> = C::kind(&()).into();
     let handler = move |change: &Change<'_, M>, passes| {
         if change.new.is_none() {
             applied.forget::<C>(change.key);
@@ -62,12 +66,11 @@ pub(crate) fn owner<K: Object, C: Object, M: Cached>(
         let meta = change.new.map(Resource::meta).or(change.unreadable);
         let after = meta.and_then(owner_of::<K>);
         // If a child changes its owner, the earlier owner is always reconciled, too.
-        if let Some(before) = before.filter(|before| Some(before) != after.as_ref()) {
-            queue.add_with(before, Priority::of(change));
-        }
-        if let Some(after) = after.filter(|_| passes) {
-            queue.add_with(after, Priority::of(change));
-        }
+        let before = before.filter(|before| Some(before) != after.as_ref());
+        let owners = before.into_iter().chain(after.filter(|_| passes));
+        enqueue(&queue, owners, change, |changed| {
+            Causes::child(&kind, change.key, changed)
+        });
     };
     Hook {
         cache,
@@ -84,6 +87,7 @@ pub(crate) fn mapped<C: Cached>(
 ) -> Hook<C> {
     // A cache holds its hooks, so a hook must not keep the cache alive.
     let reader = reader.downgrade();
+    let name: Arc<str> = C::kind(&()).into();
     let handler = move |change: &Change<'_, C>, passes: bool| {
         let Some(reader) = reader.upgrade().filter(|_| passes) else {
             return;
@@ -101,13 +105,34 @@ pub(crate) fn mapped<C: Cached>(
         }
         keys.sort();
         keys.dedup();
-        for key in keys {
-            queue.add_with(key, Priority::of(change));
-        }
+        enqueue(&queue, keys, change, |changed| {
+            Causes::watched(&name, change.key, changed)
+        });
     };
     Hook {
         cache,
         handler: Box::new(handler),
+    }
+}
+
+/// Enqueues keys for a change of another object, which `causes` names.
+fn enqueue<M: Cached>(
+    queue: &Queue,
+    keys: impl IntoIterator<Item = Key>,
+    change: &Change<'_, M>,
+    causes: impl FnOnce(Changed) -> Causes,
+) {
+    let mut keys = keys.into_iter().peekable();
+    if keys.peek().is_none() {
+        return;
+    }
+    let causes = if change.initial {
+        CauseKind::Start.into()
+    } else {
+        causes(Changed::of(change))
+    };
+    for key in keys {
+        queue.add_with(key, Priority::of(change), &causes, Haste::Waits);
     }
 }
 

@@ -8,7 +8,7 @@ use std::{
 use crate::{
     cache::{object::Object, store::Cache},
     key::Key,
-    queue::Queue,
+    queue::{Haste, Priority, Queue, causes::Causes},
 };
 
 /// Triggers reconciles from any task, for the controllers that it was passed to with
@@ -24,7 +24,7 @@ use crate::{
 /// use manager::{Action, Manager, Trigger};
 ///
 /// fn register(manager: &mut Manager) {
-///     let hourly = Trigger::new();
+///     let hourly = Trigger::named("hourly");
 ///     manager
 ///         .controller::<ConfigMap>("configmap")
 ///         .triggered_by(&hourly)
@@ -41,14 +41,19 @@ use crate::{
 /// }
 /// ```
 #[derive(Clone, Default)]
-pub struct Trigger(Arc<Mutex<Vec<Target>>>);
+pub struct Trigger {
+    targets: Arc<Mutex<Vec<Target>>>,
+    name: Option<Arc<str>>,
+}
 
 /// Enqueues a key of one controller, or all its keys.
 type Target = Arc<dyn Fn(Option<&Key>) + Send + Sync>;
 
 impl fmt::Debug for Trigger {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Trigger").finish_non_exhaustive()
+        f.debug_struct("Trigger")
+            .field("name", &self.name)
+            .finish_non_exhaustive()
     }
 }
 
@@ -57,6 +62,15 @@ impl Trigger {
     #[must_use]
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// A trigger with a name for the log: [`Context::causes`](crate::Context::causes) says `trigger hourly`, for example.
+    #[must_use]
+    pub fn named(name: &str) -> Self {
+        Self {
+            name: Some(name.into()),
+            ..Self::default()
+        }
     }
 
     /// Enqueues the object with this key, `namespace/name` or `name`. If it does not exist, nothing happens.
@@ -72,10 +86,11 @@ impl Trigger {
 
     /// Lets the trigger enqueue objects of a controller.
     pub(crate) fn add<K: Object>(&self, queue: Arc<Queue>, cache: Arc<Cache<K>>) {
+        let causes = Causes::trigger(self.name.as_ref());
         let target = move |key: Option<&Key>| match key {
-            Some(key) => queue.add(key.clone()),
+            Some(key) => queue.add_with(key.clone(), Priority::Normal, &causes, Haste::Waits),
             // Objects that are not in the cache yet are reconciled when they arrive.
-            None => queue.add_all(cache.keys()),
+            None => queue.add_all(cache.keys(), &causes),
         };
         self.lock().push(Arc::new(target));
     }
@@ -88,6 +103,6 @@ impl Trigger {
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Target>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.targets.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

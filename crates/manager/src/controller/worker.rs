@@ -22,7 +22,10 @@ use crate::{
     },
     key::Key,
     logs::SPANS,
-    queue::Queue,
+    queue::{
+        Queue,
+        causes::{CauseKind, Causes},
+    },
     simulated::{self, random},
     spawn,
     writes::core::Core,
@@ -90,7 +93,8 @@ impl<K: Object> AnyController for Reconciler<K> {
     fn lead(&self) {
         // In this order: a change in between is enqueued twice rather than never.
         self.core.queue.open();
-        self.core.queue.add_all(self.core.cache.keys());
+        let keys = self.core.cache.keys();
+        self.core.queue.add_all(keys, &CauseKind::Start.into());
     }
 
     fn run(self: Arc<Self>, stop: CancellationToken) -> BoxFuture<'static, ()> {
@@ -121,7 +125,8 @@ impl<K: Object> AnyController for Reconciler<K> {
     }
 
     fn resync(&self) {
-        self.core.queue.add_all(self.core.cache.keys());
+        let keys = self.core.cache.keys();
+        self.core.queue.add_all(keys, &CauseKind::Resync.into());
     }
 
     fn failing(&self) -> Vec<Key> {
@@ -141,7 +146,7 @@ impl<K: Object> AnyController for Reconciler<K> {
             self.core.synced().await;
             let namespace = namespaced::<K>().then(|| key.namespace().unwrap_or("default"));
             let key = Key::new(namespace, key.name());
-            match self.reconcile(&key).await? {
+            match self.reconcile(&key, &Causes::default()).await? {
                 Done::Asked(action) => Ok(action),
                 Done::Nothing => Ok(Action::await_change()),
                 Done::Gone => anyhow::bail!("{} `{key}` does not exist", K::kind(&())),
@@ -209,8 +214,10 @@ impl<K> Drop for Processing<'_, K> {
 async fn work<K: Object>(controller: Arc<Reconciler<K>>, key: Key) {
     let core = &controller.core;
     let _processing = Processing { core, key: &key };
-    let span = span(&core.name, &K::kind(&()), &key);
-    let done = controller.reconcile(&key).instrument(span.clone()).await;
+    let causes = core.queue.causes(&key);
+    let span = span(&core.name, &K::kind(&()), &key, &causes);
+    let done = controller.reconcile(&key, &causes);
+    let done = done.instrument(span.clone()).await;
     if let Some(period) = core.resync
         && !matches!(done, Ok(Done::Gone))
     {
@@ -248,7 +255,7 @@ fn next<K>(core: &Core<K>, key: &Key, next: Next) {
     };
     if now {
         // A reconcile that always requeues immediately must not keep a processor busy.
-        core.queue.add_rate_limited(key.clone());
+        core.queue.again(key.clone());
         return;
     }
     core.queue.forget(key);
@@ -282,7 +289,7 @@ fn failed(queue: &Queue, key: &Key, failure: &Failure) {
 }
 
 /// The fields of each log line of a reconcile, at every level of the log.
-fn span(controller: &str, kind: &str, key: &Key) -> tracing::Span {
+fn span(controller: &str, kind: &str, key: &Key, causes: &Causes) -> tracing::Span {
     tracing::error_span!(
         target: SPANS,
         "reconcile",
@@ -292,6 +299,7 @@ fn span(controller: &str, kind: &str, key: &Key) -> tracing::Span {
         // Not `name`: in JSON, that is the span's own.
         object = key.name(),
         reconcile_id = %reconcile_id(),
+        cause = %causes,
     )
 }
 
@@ -370,7 +378,8 @@ mod tests {
             let lines = lines.with_filter(logs::filter(level).unwrap());
             let subscriber = tracing_subscriber::registry().with(lines);
             tracing::subscriber::with_default(subscriber, || {
-                let _entered = span("captain", "Captain", &Key::from("crew/nemo")).entered();
+                let (key, causes) = (Key::from("crew/nemo"), CauseKind::Start.into());
+                let _entered = span("captain", "Captain", &key, &causes).entered();
                 tracing::error!("reconcile failed");
             });
             let line: Value = serde_json::from_slice(&log.0.lock().unwrap()).unwrap();
@@ -378,6 +387,7 @@ mod tests {
             assert_eq!(span["controller"], "captain", "{level}: {line}");
             assert_eq!(span["kind"], "Captain", "{level}");
             assert_eq!(span["namespace"], "crew", "{level}");
+            assert_eq!(span["cause"], "start", "{level}");
             // `name` is the span's own.
             assert_eq!(span["object"], "nemo", "{level}");
             assert_eq!(span["name"], "reconcile", "{level}");

@@ -17,7 +17,7 @@ use crate::{
     },
     key::Key,
     manager::Manager,
-    queue::Queue,
+    queue::{Queue, causes::CauseKind},
     writes::{applied::Applied, condition::Accessor, core::Source, own::OwnWrites},
 };
 
@@ -103,7 +103,7 @@ impl<K: Object> Parts<'_, K> {
         let (cache, queue) = (Arc::downgrade(&self.cache), self.queue.clone());
         Box::new(move || {
             if let Some(cache) = cache.upgrade() {
-                queue.add_all(cache.keys());
+                queue.add_all(cache.keys(), &CauseKind::Installed.into());
             }
         })
     }

@@ -29,7 +29,10 @@ pub(crate) use self::{
     webhooks::WebhookMetrics,
 };
 use self::{migrations::Migrations, process::Process, queues::Queues, webhooks::Webhooks};
-use crate::cache::caches::Caches;
+use crate::{
+    cache::caches::Caches,
+    queue::causes::{CauseKind, Causes},
+};
 
 /// controller-runtime's buckets for the length of a reconcile, in seconds. Dashboards match on them.
 const RECONCILE_BUCKETS: [f64; 40] = [
@@ -50,6 +53,12 @@ struct Outcome {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Caused {
+    controller: String,
+    cause: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct LeaseName {
     name: String,
 }
@@ -66,6 +75,7 @@ type Histograms = Family<Controller, Histogram, fn() -> Histogram>;
 pub(crate) struct Metrics {
     registry: Arc<Registry>,
     reconciles: Family<Outcome, Counter>,
+    causes: Family<Caused, Counter>,
     errors: Family<Controller, Counter>,
     terminal_errors: Family<Controller, Counter>,
     panics: Family<Controller, Counter>,
@@ -93,6 +103,7 @@ impl Metrics {
         let mut metrics = Self {
             registry: Arc::default(),
             reconciles: Family::default(),
+            causes: Family::default(),
             errors: Family::default(),
             terminal_errors: Family::default(),
             panics: Family::default(),
@@ -152,6 +163,8 @@ impl Metrics {
         all.register_collector(Box::new(Process::starting()));
         let help = "1 while this process leads, 0 while it stands by";
         all.register("leader_election_master_status", help, self.leading.clone());
+        let help = "Reconciles by their causes, of which one may have several";
+        all.register("manager_reconcile_causes", help, self.causes.clone());
         let help = "1 once all objects of a kind have been listed";
         all.register("manager_cache_synced", help, self.synced.clone());
         let help = "Time since the objects of a kind were last known to be all and up to date";
@@ -232,7 +245,13 @@ impl Metrics {
             self.reconciles
                 .get_or_create_owned(&Outcome { controller, result })
         };
+        let caused = |kind: CauseKind| {
+            let (controller, cause) = (name.to_owned(), kind.as_str());
+            self.causes
+                .get_or_create_owned(&Caused { controller, cause })
+        };
         ControllerMetrics {
+            causes: CauseKind::ALL.map(caused),
             success: result("success"),
             requeue: result("requeue"),
             requeue_after: result("requeue_after"),
@@ -262,6 +281,8 @@ pub(crate) struct CertificateMetrics {
 /// The metrics of one controller.
 #[derive(Debug)]
 pub(crate) struct ControllerMetrics {
+    /// In the order of [`CauseKind::ALL`].
+    causes: [Counter; CauseKind::ALL.len()],
     pub(crate) success: Counter,
     pub(crate) requeue: Counter,
     pub(crate) requeue_after: Counter,
@@ -279,6 +300,11 @@ impl ControllerMetrics {
     pub(crate) fn started(&self) -> Active<'_> {
         self.active.inc();
         Active(&self.active)
+    }
+
+    /// Counts the causes of a reconcile.
+    pub(crate) fn caused(&self, causes: &Causes) {
+        causes.count(|kind| drop(self.causes[kind as usize].inc()));
     }
 
     /// How many reconciles have panicked.
@@ -333,6 +359,7 @@ mod tests {
         let wait = crate::waiting("NoWind", "no wind");
         count(&controller, &Err(wait.into()), second);
         let _active = controller.started();
+        controller.caused(&CauseKind::Start.into());
         let text = metrics.text().unwrap();
         for line in [
             r#"controller_runtime_reconcile_total{controller="captain",result="success"} 1"#,
@@ -344,6 +371,8 @@ mod tests {
             r#"controller_runtime_reconcile_panics_total{controller="captain"} 1"#,
             r#"controller_runtime_reconcile_timeouts_total{controller="captain"} 0"#,
             r#"controller_runtime_reconcile_time_seconds_bucket{le="1",controller="captain"} 6"#,
+            r#"manager_reconcile_causes_total{controller="captain",cause="start"} 1"#,
+            r#"manager_reconcile_causes_total{controller="captain",cause="poke"} 0"#,
             r#"controller_runtime_active_workers{controller="captain"} 1"#,
             r#"controller_runtime_max_concurrent_reconciles{controller="captain"} 10"#,
             r#"workqueue_depth{controller="captain",name="captain",priority="0"} 1"#,

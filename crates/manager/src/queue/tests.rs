@@ -180,18 +180,18 @@ async fn order(queue: &Queue) -> String {
 #[tokio::test(start_paused = true)]
 async fn a_change_goes_before_keys_of_low_priority_even_if_it_waits_among_them() {
     let queue = queue();
-    queue.add_all(["1", "2", "3"].map(Key::from).to_vec());
+    queue.add_all(["1", "2", "3"].map(Key::from).to_vec(), &Causes::default());
     queue.add("a".into());
     queue.add("3".into());
     // A key is never lowered.
-    queue.add_with("3".into(), Priority::Low);
+    queue.add_with("3".into(), Priority::Low, &Causes::default(), Haste::Waits);
     assert_eq!(order(&queue).await, "a312");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_key_of_low_priority_waits_for_at_most_four_others_whatever_changes() {
     let queue = queue();
-    queue.add_all(["1", "2", "3"].map(Key::from).to_vec());
+    queue.add_all(["1", "2", "3"].map(Key::from).to_vec(), &Causes::default());
     let mut order = String::new();
     for _ in 0..16 {
         // Two that always change.
@@ -207,7 +207,7 @@ async fn a_key_of_low_priority_waits_for_at_most_four_others_whatever_changes() 
 #[tokio::test(start_paused = true)]
 async fn a_key_keeps_its_priority_when_it_is_retried_unless_it_changes() {
     let queue = queue();
-    queue.add_all(["1", "2", "3"].map(Key::from).to_vec());
+    queue.add_all(["1", "2", "3"].map(Key::from).to_vec(), &Causes::default());
     for key in ["1", "2"] {
         assert_eq!(now(&queue).await.as_deref(), Some(key));
         queue.add_rate_limited(key.into());
@@ -229,9 +229,14 @@ async fn of_two_delays_the_higher_priority_applies() {
     ] {
         let queue = queue();
         for priority in priorities {
-            queue.add_within("b".into(), Duration::from_secs(1), priority);
+            queue.add_within(
+                "b".into(),
+                Duration::from_secs(1),
+                priority,
+                CauseKind::Requeue,
+            );
         }
-        queue.add_with("a".into(), Priority::Low);
+        queue.add_with("a".into(), Priority::Low, &Causes::default(), Haste::Waits);
         time::advance(Duration::from_secs(1)).await;
         assert_eq!(order(&queue).await, "ba");
     }
@@ -303,4 +308,101 @@ async fn the_period_of_a_resync_begins_anew_with_each_reconcile() {
     // A resync does not replace what was asked for.
     assert_eq!(queue.next().await, "a".into());
     assert_eq!(start.elapsed().as_secs(), 650);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_key_has_the_causes_of_all_its_additions_and_a_delayed_one_those_of_its_delay() {
+    let (queue, key) = (queue(), Key::from("a"));
+    let causes = async || {
+        now(&queue).await.unwrap();
+        let causes = queue.causes(&key).to_string();
+        queue.done(&key);
+        causes
+    };
+    let add = |cause: Causes| {
+        queue.add_with(key.clone(), Priority::Normal, &cause, Haste::Waits);
+    };
+    add(CauseKind::Start.into());
+    add(Causes::trigger(Some(&"hourly".into())));
+    assert_eq!(causes().await, "start; trigger hourly");
+    queue.add_rate_limited(key.clone());
+    queue.add_rate_limited(key.clone());
+    queue.timer.wind(Duration::from_secs(1));
+    assert_eq!(causes().await, "back-off after 2 failures");
+    queue.add_after(key.clone(), Duration::from_secs(60));
+    queue.resync(key.clone(), Duration::from_secs(60));
+    queue.timer.wind(Duration::from_secs(60));
+    assert_eq!(causes().await, "requeue; resync");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_flood_keeps_only_the_kinds_of_its_causes() {
+    let queue = queue();
+    for number in 0..=DETAILED {
+        let cause = Causes::trigger(Some(&"hourly".into()));
+        let key = Key::from(&format!("{number}"));
+        queue.add_with(key, Priority::Normal, &cause, Haste::Waits);
+    }
+    let causes = async || {
+        let key = queue.next().await;
+        queue.causes(&key).to_string()
+    };
+    assert_eq!(causes().await, "trigger hourly");
+    for _ in 1..DETAILED {
+        causes().await;
+    }
+    assert_eq!(causes().await, "trigger");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_pace_holds_what_follows_a_reconcile_until_its_end_and_loses_nothing() {
+    let (queue, key, start) = (queue(), Key::from("a"), Instant::now());
+    let second = Duration::from_secs(1);
+    queue.set_pace(second);
+    queue.add(key.clone());
+    assert_eq!(queue.next().await, key);
+    // While it is processed, and afterwards.
+    queue.add(key.clone());
+    queue.done(&key);
+    queue.add(key.clone());
+    queue.add("b".into());
+    assert_eq!(now(&queue).await.as_deref(), Some("b"));
+    assert_eq!(now(&queue).await, None);
+    assert_eq!(queue.next().await, key);
+    assert_eq!(start.elapsed(), second);
+    queue.done(&key);
+    queue.done(&"b".into());
+    assert!(queue.is_idle());
+    time::sleep(second).await;
+    queue.add(key.clone());
+    assert_eq!(now(&queue).await.as_deref(), Some("a"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_urgent_does_not_wait_for_a_hold() {
+    let (queue, key) = (queue(), Key::from("a"));
+    let add = |haste| queue.add_with(key.clone(), Priority::Normal, &Causes::default(), haste);
+    let taken = async || {
+        let taken = now(&queue).await;
+        taken.map(|key| queue.done(&Key::from(&key))).is_some()
+    };
+    queue.slow(&key, Duration::from_secs(60));
+    add(Haste::Waits);
+    assert!(!taken().await);
+    assert!(queue.is_idle());
+    add(Haste::PastGuard);
+    assert!(taken().await);
+
+    queue.set_pace(Duration::from_secs(10));
+    add(Haste::AtOnce);
+    assert!(taken().await);
+    add(Haste::PastGuard);
+    assert!(!taken().await);
+    queue.timer.wind(Duration::from_secs(10));
+    assert!(taken().await, "only its pace held it");
+    add(Haste::Waits);
+    queue.timer.wind(Duration::from_secs(10));
+    assert!(!taken().await, "the storm guard holds it, too");
+    queue.timer.wind(Duration::from_secs(40));
+    assert!(taken().await);
 }

@@ -12,7 +12,10 @@ use crate::{
         store::Change,
     },
     key::Key,
-    queue::{Priority, Queue},
+    queue::{
+        Haste, Priority, Queue,
+        causes::{CauseKind, Causes, Changed},
+    },
 };
 
 /// The recent writes of a controller to the objects that it reconciles.
@@ -31,8 +34,8 @@ pub(crate) struct OwnWrites {
 #[derive(Default)]
 struct Recent {
     under_way: bool,
-    /// Updates that the watch delivered meanwhile, and whether each matters.
-    held: Vec<(Update, bool)>,
+    /// Updates that the watch delivered meanwhile, each with what changed if it matters.
+    held: Vec<(Update, Option<Changed>)>,
     /// Our writes that the watch has not delivered yet.
     expected: Vec<Update>,
 }
@@ -55,7 +58,8 @@ impl Recent {
             .retain(|own| now.is_some_and(|now| later(&own.to, now)));
         match update {
             Some(update) if self.under_way && !own => {
-                self.held.push((update, matters));
+                self.held
+                    .push((update, matters.then(|| Changed::of(change))));
                 true
             }
             _ => own,
@@ -118,8 +122,19 @@ impl OwnWrites {
         }
         drop(objects);
         if matters && !explained {
-            self.queue
-                .add_with(change.key.clone(), Priority::of(change));
+            let changed = Changed::of(change);
+            let causes = if change.initial {
+                CauseKind::Start.into()
+            } else {
+                Causes::own(changed)
+            };
+            let haste = if changed.is_deletion() {
+                Haste::AtOnce
+            } else {
+                Haste::Waits
+            };
+            let (key, priority) = (change.key.clone(), Priority::of(change));
+            self.queue.add_with(key, priority, &causes, haste);
         }
     }
 
@@ -159,8 +174,10 @@ impl Drop for Write<'_> {
             objects.remove(self.key);
         }
         drop(objects);
-        if held.iter().any(|(_, matters)| *matters) {
-            self.writes.queue.add(self.key.clone());
+        for changed in held.into_iter().filter_map(|(_, changed)| changed) {
+            let (key, causes) = (self.key.clone(), Causes::own(changed));
+            let queue = &self.writes.queue;
+            queue.add_with(key, Priority::Normal, &causes, Haste::Waits);
         }
     }
 }
