@@ -17,6 +17,7 @@ use tower::{BoxError, Service};
 use crate::{
     connect::Clients,
     controller::{action::Action, worker::AnyController},
+    guard::Mode,
     key::Key,
     leader::fence::Fence,
     manager::Manager,
@@ -49,6 +50,11 @@ where
     let mut manager = Manager::with(options, id, clients, fence, metrics);
     manager.timer = clock;
     manager
+}
+
+/// Lets the storm guard report storms, and slow nothing down. Call it before controllers are registered.
+pub fn report_loops(manager: &mut Manager) {
+    manager.guard = Mode::Report;
 }
 
 /// Reconciles the object with this key once, by the only controller of a manager that does not run, and sends the events.
@@ -134,6 +140,15 @@ impl Controllers {
             errors.map(move |(key, error)| (format!("{name} `{key}`"), error))
         };
         self.0.iter().flat_map(of).collect()
+    }
+
+    /// The fields that are written again and again, as the storm guard names them, if [`report_loops`] was called.
+    #[must_use]
+    pub fn loops(&self) -> Vec<String> {
+        self.0
+            .iter()
+            .flat_map(|controller| controller.loops())
+            .collect()
     }
 
     /// How many reconciles have panicked.

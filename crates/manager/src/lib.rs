@@ -101,6 +101,7 @@ pub mod election;
 mod error;
 mod events;
 mod from_json;
+mod guard;
 #[doc(hidden)]
 pub mod harness;
 mod json_path;

@@ -19,6 +19,7 @@ use crate::{
     connect::Clients,
     controller::worker::AnyController,
     events::{Publisher, Recorder},
+    guard,
     leader::fence::Fence,
     logs,
     metrics::Metrics,
@@ -44,6 +45,7 @@ pub struct Manager {
     pub(crate) metrics: Metrics,
     pub(crate) health: Health,
     pub(crate) timer: Timer,
+    pub(crate) guard: guard::Mode,
     pub(crate) recorder: Recorder,
     pub(crate) publisher: Publisher,
     pub(crate) controllers: Vec<Arc<dyn AnyController>>,
@@ -136,6 +138,11 @@ impl Manager {
             metrics,
             health: Health::default(),
             timer: Timer::default(),
+            guard: if options.storm_guard {
+                guard::Mode::Slow
+            } else {
+                guard::Mode::Off
+            },
             recorder,
             publisher,
             controllers: Vec::new(),

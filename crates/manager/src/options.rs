@@ -149,6 +149,11 @@ pub struct Options {
     #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = duration, help_heading = RECONCILING)]
     pub reconcile_timeout: Duration,
 
+    /// Slow an object down whose reconciles write the same field again and again, although nothing but these writes has
+    /// changed, or in turns with another writer
+    #[arg(long, value_name = "BOOL", default_value_t = true, default_missing_value = "true", num_args = 0..=1, require_equals = true, action = ArgAction::Set, help_heading = RECONCILING)]
+    pub storm_guard: bool,
+
     /// How long the leader may take to list the objects of each kind for the first time before it ends with an error;
     /// counted once it serves webhooks, which the API server may need to convert them
     #[arg(long, value_name = "DURATION", default_value = "2m", value_parser = duration, help_heading = RECONCILING)]
@@ -210,6 +215,7 @@ impl Default for Options {
             warm_standby: false,
             max_concurrent_reconciles: 10,
             reconcile_timeout: Duration::from_secs(300),
+            storm_guard: true,
             cache_sync_timeout: Duration::from_secs(120),
             shutdown_timeout: Duration::from_secs(30),
             shutdown_delay: Duration::from_secs(5),

@@ -27,10 +27,12 @@ const THEIRS: &str = include_str!("controller-runtime/scrape.txt");
 const MISSING: [&str; 1] = ["go_*"];
 
 /// Metrics that only kbr-manager has.
-const ADDED: [&str; 6] = [
+const ADDED: [&str; 8] = [
     "manager_cache_age_seconds",
     "manager_cache_synced",
     "manager_cache_unreadable_objects",
+    "manager_reconcile_causes_total",
+    "manager_reconcile_loops_total",
     "manager_storage_migration_objects_total",
     "manager_storage_migration_pending",
     "manager_webhook_unreadable_objects_total",

@@ -21,7 +21,7 @@ use crate::{
     simulated::random_bytes,
     writes::{
         child::controller_uid,
-        condition::FAILED,
+        condition::{self, FAILED, PAUSED, PAUSED_BY},
         core::Core,
         draft::{Draft, Wanted},
         gone::found,
@@ -271,6 +271,23 @@ impl<K: Object> Context<K> {
     /// The mistakes in the use of this context, if any.
     pub(crate) fn misuse(&self) -> Option<String> {
         self.draft().misuse.take()
+    }
+
+    /// Removes what says that the object is paused from the status that this reconcile writes.
+    pub(crate) fn resume(&self) {
+        if let Some(accessor) = &self.core.conditions {
+            self.draft().resume(&self.object, accessor);
+        }
+    }
+
+    /// The status that says that the object is paused; `None` without conditions.
+    pub(crate) fn paused(&self, message: &str) -> Option<Wanted<K>> {
+        let accessor = self.core.conditions.as_ref()?;
+        let generation = self.object.meta().generation;
+        let new = condition::new(PAUSED, true.into(), PAUSED_BY, message, generation);
+        let mut draft = self.draft();
+        draft.pause(&self.object, accessor, new);
+        draft.take()
     }
 
     /// Notices that the clean-up is not done: it has not succeeded yet, so the failure of an earlier run stays.

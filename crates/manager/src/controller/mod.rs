@@ -2,6 +2,7 @@
 
 pub(crate) mod action;
 pub(crate) mod context;
+pub(crate) mod controls;
 pub(crate) mod events;
 pub(crate) mod kind;
 mod objects;

@@ -157,6 +157,6 @@ impl<K: Object> Context<K> {
         object: &C,
         change: impl Fn(&mut C) + Send + Sync,
     ) -> anyhow::Result<Option<Arc<C>>> {
-        update(&self.core, object, change).await
+        update(&self.core, self.key(), object, change).await
     }
 }

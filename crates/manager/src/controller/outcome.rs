@@ -18,6 +18,8 @@ pub(crate) enum Done {
     Asked(Action),
     /// There was nothing to do: the object is being deleted, and does not have our finalizer.
     Nothing,
+    /// The object is paused.
+    Paused,
     /// The object does not exist.
     Gone,
 }
@@ -27,7 +29,7 @@ impl Done {
     pub(crate) fn next(&self) -> Next {
         match self {
             Self::Asked(Action(next)) => *next,
-            Self::Nothing | Self::Gone => Next::Change,
+            Self::Nothing | Self::Paused | Self::Gone => Next::Change,
         }
     }
 }

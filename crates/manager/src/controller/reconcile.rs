@@ -1,8 +1,8 @@
 //! One reconcile of one object, from its finalizer to its status.
 
 use std::{
-    collections::BTreeMap,
-    sync::{Arc, Mutex},
+    collections::{BTreeMap, HashSet},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
 
@@ -18,19 +18,23 @@ use crate::{
     controller::{
         action::Action,
         context::Context,
+        controls::{Controls, Pause},
         outcome::{self, Done, Failure},
         retry::Retry,
     },
     key::Key,
     leader::fence::Refused,
     panics::{self, unwound},
-    queue::causes::Causes,
+    queue::causes::{CauseKind, Causes},
     spawn::AbortOnDrop,
-    writes::{core::Core, finalizer, status},
+    writes::{condition, core::Core, finalizer, mark::annotate, status},
 };
 
 /// How long a cancelled reconcile may take to end before the process counts as unhealthy.
 const CANCELLATION: Duration = Duration::from_secs(10);
+
+/// The reason of the event about an object that is no longer paused.
+const RESUMED: &str = "Resumed";
 
 /// The user's function for a reconcile or a clean-up.
 pub(crate) type Function<K> =
@@ -42,8 +46,13 @@ pub(crate) struct Reconciler<K> {
     pub(crate) reconcile: Function<K>,
     /// The names of the finalizers, each with the clean-up to run before it is removed.
     pub(crate) finalizers: Vec<(String, Function<K>)>,
+    pub(crate) controls: Arc<Controls<K>>,
     pub(crate) errors: Errors,
+    pub(crate) held: Held,
 }
+
+/// The objects that have been found to be paused.
+pub(crate) type Held = Mutex<HashSet<Key>>;
 
 /// The errors of the objects whose last reconcile failed; only in a simulation.
 pub(crate) type Errors = Mutex<BTreeMap<Key, String>>;
@@ -53,11 +62,14 @@ impl<K: Object> Reconciler<K> {
     pub(crate) async fn reconcile(&self, key: &Key, causes: &Causes) -> Result<Done, Failure> {
         let core = &self.core;
         let Some(object) = core.current(key) else {
+            self.held().remove(key);
+            core.guard.forget(key);
             return Ok(Done::Gone);
         };
         let started = Instant::now();
         let active = core.metrics.started();
         core.metrics.caused(causes);
+        core.guard.begins(key, causes);
         // User code also runs outside the reconcile function, for example `Serialize` of the status.
         let done = unwound(self.step(key, object, causes)).await;
         let done = done.unwrap_or_else(|message| Err(Failure::Panic(message)));
@@ -69,7 +81,15 @@ impl<K: Object> Reconciler<K> {
     /// Does the next step for the state of the object.
     async fn step(&self, key: &Key, mut object: Arc<K>, causes: &Causes) -> Result<Done, Failure> {
         let core = &self.core;
-        if object.meta().deletion_timestamp.is_some() {
+        let is_deleted = object.meta().deletion_timestamp.is_some();
+        match self.controls.pause(&object) {
+            Pause::All => return self.hold(key, object, Pause::All).await,
+            Pause::Reconciles if !is_deleted => {
+                return self.hold(key, object, Pause::Reconciles).await;
+            }
+            Pause::Reconciles | Pause::Nothing => {}
+        }
+        if is_deleted {
             return self.clean_up(key, object, causes).await;
         }
         if !self
@@ -84,8 +104,63 @@ impl<K: Object> Reconciler<K> {
                 None => return Ok(Done::Nothing),
             }
         }
-        let action = run(core, key, object, causes, &self.reconcile).await?;
+        let was_held = self.held().contains(key);
+        let cx = Context::new(core.clone(), object.clone(), key.clone(), causes.clone());
+        // At start, another process may have found it paused.
+        if was_held || causes.has(CauseKind::Start) {
+            cx.resume();
+        }
+        let action = run(cx, &self.reconcile).await?;
+        if was_held {
+            self.held().remove(key);
+            if core.conditions.is_none() {
+                self.tell(&object, RESUMED, "reconciles are no longer paused");
+            }
+        }
+        if let Some(value) = self.controls.asked(&object) {
+            let now = current(core, key, object.clone());
+            annotate(core, key, now, &self.controls.reconciled_at, value).await?;
+        }
         Ok(Done::Asked(action))
+    }
+
+    /// Shows that the object is paused, and leaves it alone.
+    async fn hold(&self, key: &Key, object: Arc<K>, pause: Pause) -> Result<Done, Failure> {
+        let core = &self.core;
+        let what = if pause == Pause::All {
+            "reconciles and clean-up are paused"
+        } else {
+            "reconciles are paused, but not the clean-up"
+        };
+        let annotations = object.meta().annotations.as_ref();
+        let annotation = &self.controls.paused;
+        let message = if annotations.is_some_and(|all| all.contains_key(annotation)) {
+            format!("{what}: see the annotation `{annotation}`")
+        } else {
+            what.to_owned()
+        };
+        let is_new = self.held().insert(key.clone());
+        if core.conditions.is_some() {
+            let cx = Context::new(core.clone(), object.clone(), key.clone(), Causes::default());
+            if let Some(wanted) = cx.paused(&message) {
+                status::write(core, key, &*object, &wanted).await?;
+            }
+        } else if is_new {
+            self.tell(&object, condition::PAUSED, &message);
+        }
+        Ok(Done::Paused)
+    }
+
+    /// Publishes an event on the object.
+    fn tell(&self, object: &Arc<K>, reason: &str, note: &str) {
+        let (key, core) = (Key::of(&**object), self.core.clone());
+        let cx = Context::new(core, object.clone(), key, Causes::default());
+        cx.event(reason, note);
+    }
+
+    /// Code that holds the lock never panics, so a poisoned lock is ignored.
+    fn held(&self) -> MutexGuard<'_, HashSet<Key>> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Runs the clean-ups whose finalizers the object has, and removes each when it is done.
@@ -100,7 +175,8 @@ impl<K: Object> Reconciler<K> {
             if !finalizer::has(&*object, name) {
                 continue;
             }
-            let action = run(core, key, object.clone(), causes, cleanup).await?;
+            let cx = Context::new(core.clone(), object.clone(), key.clone(), causes.clone());
+            let action = run(cx, cleanup).await?;
             done = Done::Asked(action);
             if action != Action::await_change() {
                 break;
@@ -123,16 +199,10 @@ fn current<K: Object>(core: &Core<K>, key: &Key, object: Arc<K>) -> Arc<K> {
 }
 
 /// Runs a user function, and writes the status that it wants.
-async fn run<K: Object>(
-    core: &Arc<Core<K>>,
-    key: &Key,
-    object: Arc<K>,
-    causes: &Causes,
-    function: &Function<K>,
-) -> Result<Action, Failure> {
-    let cx = Context::new(core.clone(), object.clone(), key.clone(), causes.clone());
+async fn run<K: Object>(cx: Context<K>, function: &Function<K>) -> Result<Action, Failure> {
+    let (core, object) = (cx.core.clone(), cx.object().clone());
     let is_cleanup = object.meta().deletion_timestamp.is_some();
-    let mut result = guarded(core, function, object, cx.clone()).await;
+    let mut result = guarded(&core, function, object, cx.clone()).await;
     if let (Ok(_), Some(misuse)) = (&result, cx.misuse()) {
         result = Err(anyhow::Error::msg(misuse).into());
     }

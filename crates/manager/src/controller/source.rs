@@ -1,6 +1,6 @@
 //! The triggers of reconciles: turns a change of an object into keys in a queue.
 
-use std::sync::Arc;
+use std::{any::Any, collections::BTreeSet, sync::Arc};
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Resource;
@@ -11,12 +11,13 @@ use crate::{
         reader::Reader,
         store::{Cache, Change},
     },
-    controller::predicate::Filter,
+    controller::{controls::Controls, predicate::Filter},
     error::chain,
+    guard::{Event, Guard, fields::between},
     key::Key,
     panics::caught,
     queue::{
-        Haste, Priority, Queue,
+        Priority,
         causes::{CauseKind, Causes, Changed},
     },
     writes::{applied::Applied, own::OwnWrites},
@@ -40,8 +41,14 @@ impl<M: Cached> Hook<M> {
 }
 
 /// Enqueues the objects of the controller's own kind.
-pub(crate) fn own<K: Object>(cache: Arc<Cache<K>>, writes: Arc<OwnWrites>) -> Hook<K> {
-    let handler = move |change: &Change<'_, K>, passes| writes.seen(change, passes);
+pub(crate) fn own<K: Object>(
+    cache: Arc<Cache<K>>,
+    controls: Arc<Controls<K>>,
+    writes: Arc<OwnWrites>,
+) -> Hook<K> {
+    let handler = move |change: &Change<'_, K>, passes| {
+        writes.seen(change, passes, controls.of_change(change));
+    };
     Hook {
         cache,
         handler: Box::new(handler),
@@ -53,7 +60,7 @@ pub(crate) fn own<K: Object>(cache: Arc<Cache<K>>, writes: Arc<OwnWrites>) -> Ho
 pub(crate) fn owner<K: Object, C: Object, M: Cached>(
     cache: Arc<Cache<M>>,
     applied: Arc<Applied>,
-    queue: Arc<Queue>,
+    guard: Arc<Guard>,
 ) -> Hook<M> {
     applied.follow::<C>();
     let kind: Arc<str> = C::kind(&()).into();
@@ -68,9 +75,10 @@ pub(crate) fn owner<K: Object, C: Object, M: Cached>(
         // If a child changes its owner, the earlier owner is always reconciled, too.
         let before = before.filter(|before| Some(before) != after.as_ref());
         let owners = before.into_iter().chain(after.filter(|_| passes));
-        enqueue(&queue, owners, change, |changed| {
-            Causes::child(&kind, change.key, changed)
-        });
+        // Metadata alone is not compared.
+        let whole = |object: Option<&'_ M>| (object? as &dyn Any).downcast_ref::<C>().cloned();
+        let fields = || between(&whole(change.old)?, &whole(change.new)?);
+        enqueue(&guard, &kind, owners, change, Causes::child, fields);
     };
     Hook {
         cache,
@@ -82,7 +90,7 @@ pub(crate) fn owner<K: Object, C: Object, M: Cached>(
 pub(crate) fn mapped<C: Cached>(
     cache: Arc<Cache<C>>,
     reader: &Reader,
-    queue: Arc<Queue>,
+    guard: Arc<Guard>,
     map: impl Fn(&C, &Reader) -> anyhow::Result<Vec<Key>> + Send + Sync + 'static,
 ) -> Hook<C> {
     // A cache holds its hooks, so a hook must not keep the cache alive.
@@ -105,9 +113,7 @@ pub(crate) fn mapped<C: Cached>(
         }
         keys.sort();
         keys.dedup();
-        enqueue(&queue, keys, change, |changed| {
-            Causes::watched(&name, change.key, changed)
-        });
+        enqueue(&guard, &name, keys, change, Causes::watched, || None);
     };
     Hook {
         cache,
@@ -115,24 +121,30 @@ pub(crate) fn mapped<C: Cached>(
     }
 }
 
-/// Enqueues keys for a change of another object, which `causes` names.
+/// Enqueues keys for a change of another object of this kind. `fields` are those that have changed, if that can be known.
 fn enqueue<M: Cached>(
-    queue: &Queue,
+    guard: &Guard,
+    kind: &Arc<str>,
     keys: impl IntoIterator<Item = Key>,
     change: &Change<'_, M>,
-    causes: impl FnOnce(Changed) -> Causes,
+    causes: impl Fn(&Arc<str>, &Key, Changed) -> Causes,
+    fields: impl Fn() -> Option<BTreeSet<String>>,
 ) {
     let mut keys = keys.into_iter().peekable();
     if keys.peek().is_none() {
         return;
     }
+    let changed = Changed::of(change);
     let causes = if change.initial {
         CauseKind::Start.into()
     } else {
-        causes(Changed::of(change))
+        causes(kind, change.key, changed)
     };
+    let event = Event::of(kind, change, changed);
     for key in keys {
-        queue.add_with(key, Priority::of(change), &causes, Haste::Waits);
+        let haste = guard.seen(&key, &event, &fields);
+        let queue = &guard.queue;
+        queue.add_with(key, Priority::of(change), &causes, haste);
     }
 }
 

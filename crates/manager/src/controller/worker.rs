@@ -20,6 +20,7 @@ use crate::{
         reconcile::{Errors, Reconciler},
         retry::Retry,
     },
+    guard::PLANNED,
     key::Key,
     logs::SPANS,
     queue::{
@@ -76,6 +77,9 @@ pub(crate) trait AnyController: Send + Sync {
 
     /// The errors of the objects whose last reconcile failed; only in a simulation.
     fn errors(&self) -> BTreeMap<Key, String>;
+
+    /// The fields that are written again and again, as sentences; only in a simulation.
+    fn loops(&self) -> Vec<String>;
 
     /// How many reconciles have panicked.
     fn panics(&self) -> u64;
@@ -137,6 +141,10 @@ impl<K: Object> AnyController for Reconciler<K> {
         locked(&self.errors).clone()
     }
 
+    fn loops(&self) -> Vec<String> {
+        self.core.guard.reports()
+    }
+
     fn panics(&self) -> u64 {
         self.core.metrics.panics()
     }
@@ -148,7 +156,7 @@ impl<K: Object> AnyController for Reconciler<K> {
             let key = Key::new(namespace, key.name());
             match self.reconcile(&key, &Causes::default()).await? {
                 Done::Asked(action) => Ok(action),
-                Done::Nothing => Ok(Action::await_change()),
+                Done::Nothing | Done::Paused => Ok(Action::await_change()),
                 Done::Gone => anyhow::bail!("{} `{key}` does not exist", K::kind(&())),
             }
         })
@@ -263,6 +271,14 @@ fn next<K>(core: &Core<K>, key: &Key, next: Next) {
         Next::Change => {}
         Next::After(after) => core.queue.add_after(key.clone(), after),
         Next::At(time) => core.appointments.add(key.clone(), time),
+    }
+    let is_planned = match next {
+        Next::Change => false,
+        Next::After(after) => after >= PLANNED,
+        Next::At(_) => true,
+    };
+    if is_planned {
+        core.guard.progress(key);
     }
 }
 

@@ -29,6 +29,29 @@ impl<K: Object> Controller<'_, K> {
         self
     }
 
+    /// Waits at least this long between the end of a reconcile of an object and its next one. What happens meanwhile is
+    /// one reconcile at the end of that time, and nothing is lost. Without this, an object is reconciled as often as
+    /// something happens.
+    ///
+    /// A deletion does not wait, nor does a user who pauses or resumes the object or sets `reconcile-at`. Retries and
+    /// requeues do. Use it where reconciles are expensive and events come in bursts, as from Pods.
+    ///
+    /// ```
+    /// # use std::time::Duration;
+    /// # use k8s_openapi::api::core::v1::ConfigMap;
+    /// # use manager::{Action, Manager};
+    /// # fn register(manager: &mut Manager) {
+    /// manager
+    ///     .controller::<ConfigMap>("configmap")
+    ///     .pace(Duration::from_secs(5))
+    ///     .reconcile(async |_, _| Ok(Action::await_change()));
+    /// # }
+    /// ```
+    pub fn pace(self, least: Duration) -> Self {
+        self.parts.queue.set_pace(least);
+        self
+    }
+
     /// Retries an object that failed after `first`, doubled after each further failure up to `longest`; without this,
     /// after 5 ms up to 1,000 s. Each object backs off by itself, and a success resets its back-off.
     ///

@@ -14,12 +14,14 @@ use crate::{
     controller::{
         action::{Action, Cleanup},
         context::Context,
+        controls::Controls,
         kind::Kind,
         predicate::Filter,
-        reconcile::{Errors, Function, Reconciler},
+        reconcile::{Errors, Function, Held, Reconciler},
         source,
         trigger::Trigger,
     },
+    guard::Guard,
     key::Key,
     manager::{Manager, parts::Parts},
     metrics::objects::ObjectGauge,
@@ -60,13 +62,17 @@ impl<'a, K: Object> Controller<'a, K> {
             manager.timer.clone(),
         ));
         let cache = manager.caches.of::<K>();
-        let writes = Arc::new(OwnWrites::new(queue.clone()));
+        let (kind, timer) = (K::kind(&()), manager.timer.clone());
+        let guard = Arc::new(Guard::new(manager.guard, kind, queue.clone(), timer));
+        let writes = Arc::new(OwnWrites::new(guard.clone()));
         let mut parts = Parts {
             name: name.to_owned(),
             writes,
+            guard,
             applied: Arc::default(),
             reader: Reader::new(name),
             own: Filter::default(),
+            controls: Controls::of(&manager.id),
             is_optional: false,
             hooks: Vec::new(),
             conditions: None,
@@ -106,6 +112,30 @@ impl<'a, K: Object> Controller<'a, K> {
         P: Fn(&K, &K) -> bool + Send + Sync + 'static,
     {
         self.parts.own.add(predicate);
+        self
+    }
+
+    /// Also pauses the objects for which `paused` is true, as the annotation `<manager id>/paused` does: they are not
+    /// reconciled, and still cleaned up. It must not block.
+    ///
+    /// Every operator has that annotation. Use this for one that an earlier operator had, or for a field of the spec:
+    ///
+    /// ```
+    /// # use k8s_openapi::api::core::v1::ConfigMap;
+    /// # use kube::ResourceExt;
+    /// # use manager::{Action, Manager};
+    /// # fn register(manager: &mut Manager) {
+    /// manager
+    ///     .controller::<ConfigMap>("configmap")
+    ///     .paused_when(|map| map.annotations().contains_key("crew.example.com/suspended"))
+    ///     .reconcile(async |_, _| Ok(Action::await_change()));
+    /// # }
+    /// ```
+    pub fn paused_when<F>(mut self, paused: F) -> Self
+    where
+        F: Fn(&K) -> bool + Send + Sync + 'static,
+    {
+        self.parts.controls.add(paused);
         self
     }
 
@@ -297,6 +327,11 @@ impl<'a, K: Object> Controller<'a, K> {
 
     /// Reconciles each object with this function, and ends the registration.
     ///
+    /// Users control it by annotations, whose domain is the id of the manager. While an object has `<id>/paused`, it is
+    /// not reconciled, and only cleaned up; with the value `all`, it is not cleaned up either. The condition `Paused` says
+    /// so, or an event if the controller has no conditions. When the value of `<id>/reconcile-at` changes, the object is
+    /// reconciled at once; after a success, `<id>/reconciled-at` has the same value, which needs the verb `patch` on `K`.
+    ///
     /// It is called for every object at start, and then when the object or one that it owns has changed, after a
     /// failure, and when an earlier reconcile requested it. It never runs twice at a time for one object, and never for
     /// an object that is being deleted.
@@ -309,7 +344,9 @@ impl<'a, K: Object> Controller<'a, K> {
         R: Future<Output = anyhow::Result<Action>> + Send + 'static,
     {
         let parts = self.parts;
-        source::own(parts.cache.clone(), parts.writes.clone()).attach(parts.own);
+        let controls = Arc::new(parts.controls);
+        let own = source::own(parts.cache.clone(), controls.clone(), parts.writes.clone());
+        own.attach(parts.own);
         for attach in parts.hooks {
             attach();
         }
@@ -343,6 +380,7 @@ impl<'a, K: Object> Controller<'a, K> {
             queue: parts.queue,
             appointments: Appointments::default(),
             writes: parts.writes,
+            guard: parts.guard,
             applied: parts.applied,
             predecessors: manager.predecessors.clone(),
             conditions: parts.conditions,
@@ -354,9 +392,11 @@ impl<'a, K: Object> Controller<'a, K> {
         };
         manager.controllers.push(Arc::new(Reconciler {
             core: Arc::new(core),
+            controls,
             reconcile: function(reconcile),
             finalizers: parts.finalizers,
             errors: Errors::default(),
+            held: Held::default(),
         }));
     }
 }

@@ -10,11 +10,13 @@ use crate::{
         store::Cache,
     },
     controller::{
+        controls::Controls,
         kind::Kind,
         predicate::Filter,
         reconcile::Function,
         source::{self, Hook},
     },
+    guard::Guard,
     key::Key,
     manager::Manager,
     queue::{Queue, causes::CauseKind},
@@ -27,11 +29,13 @@ pub(super) struct Parts<'a, K> {
     pub(super) name: String,
     pub(super) queue: Arc<Queue>,
     pub(super) writes: Arc<OwnWrites>,
+    pub(super) guard: Arc<Guard>,
     pub(super) applied: Arc<Applied>,
     pub(super) cache: Arc<Cache<K>>,
     pub(super) reader: Reader,
     /// The predicates on `K`.
     pub(super) own: Filter<K>,
+    pub(super) controls: Controls<K>,
     pub(super) is_optional: bool,
     /// Attaches what enqueues objects to the caches of other kinds, once the registration ends.
     pub(super) hooks: Vec<Box<dyn FnOnce()>>,
@@ -60,7 +64,7 @@ impl<K: Object> Parts<'_, K> {
     pub(super) fn children<C: Object, M: Cached>(&mut self, kind: Kind<C, M>) {
         let cache = self.manager.caches.of::<M>();
         let hook =
-            source::owner::<K, C, M>(cache.clone(), self.applied.clone(), self.queue.clone());
+            source::owner::<K, C, M>(cache.clone(), self.applied.clone(), self.guard.clone());
         self.watch(&cache, hook, kind);
     }
 
@@ -71,7 +75,7 @@ impl<K: Object> Parts<'_, K> {
         map: impl Fn(&M, &Reader) -> anyhow::Result<Vec<Key>> + Send + Sync + 'static,
     ) {
         let cache = self.manager.caches.of::<M>();
-        let hook = source::mapped(cache.clone(), &self.reader, self.queue.clone(), map);
+        let hook = source::mapped(cache.clone(), &self.reader, self.guard.clone(), map);
         self.watch(&cache, hook, kind);
     }
 

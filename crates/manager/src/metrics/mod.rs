@@ -10,8 +10,9 @@ mod text;
 mod webhooks;
 
 use std::{
+    collections::HashSet,
     fmt,
-    sync::{Arc, OnceLock, atomic::AtomicU64},
+    sync::{Arc, Mutex, OnceLock, PoisonError, atomic::AtomicU64},
 };
 
 use prometheus_client::{
@@ -31,6 +32,7 @@ pub(crate) use self::{
 use self::{migrations::Migrations, process::Process, queues::Queues, webhooks::Webhooks};
 use crate::{
     cache::caches::Caches,
+    guard::Loop,
     queue::causes::{CauseKind, Causes},
 };
 
@@ -58,6 +60,14 @@ struct Caused {
     cause: &'static str,
 }
 
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Looped {
+    controller: String,
+    kind: String,
+    field: String,
+    writer: String,
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct LeaseName {
     name: String,
@@ -76,6 +86,7 @@ pub(crate) struct Metrics {
     registry: Arc<Registry>,
     reconciles: Family<Outcome, Counter>,
     causes: Family<Caused, Counter>,
+    loops: Loops,
     errors: Family<Controller, Counter>,
     terminal_errors: Family<Controller, Counter>,
     panics: Family<Controller, Counter>,
@@ -104,6 +115,7 @@ impl Metrics {
             registry: Arc::default(),
             reconciles: Family::default(),
             causes: Family::default(),
+            loops: Loops::default(),
             errors: Family::default(),
             terminal_errors: Family::default(),
             panics: Family::default(),
@@ -165,6 +177,8 @@ impl Metrics {
         all.register("leader_election_master_status", help, self.leading.clone());
         let help = "Reconciles by their causes, of which one may have several";
         all.register("manager_reconcile_causes", help, self.causes.clone());
+        let help = "Writes of one field again and again, which the storm guard has slowed down";
+        all.register("manager_reconcile_loops", help, self.loops.0.clone());
         let help = "1 once all objects of a kind have been listed";
         all.register("manager_cache_synced", help, self.synced.clone());
         let help = "Time since the objects of a kind were last known to be all and up to date";
@@ -250,8 +264,15 @@ impl Metrics {
             self.causes
                 .get_or_create_owned(&Caused { controller, cause })
         };
+        // A storm has a series of its own; this one only shows that there is such a metric.
+        self.loops.0.get_or_create(&Looped {
+            controller: name.to_owned(),
+            ..Looped::default()
+        });
         ControllerMetrics {
             causes: CauseKind::ALL.map(caused),
+            loops: self.loops.clone(),
+            name: name.to_owned(),
             success: result("success"),
             requeue: result("requeue"),
             requeue_after: result("requeue_after"),
@@ -283,6 +304,8 @@ pub(crate) struct CertificateMetrics {
 pub(crate) struct ControllerMetrics {
     /// In the order of [`CauseKind::ALL`].
     causes: [Counter; CauseKind::ALL.len()],
+    loops: Loops,
+    name: String,
     pub(crate) success: Counter,
     pub(crate) requeue: Counter,
     pub(crate) requeue_after: Counter,
@@ -302,6 +325,11 @@ impl ControllerMetrics {
         Active(&self.active)
     }
 
+    /// Counts a write of a storm.
+    pub(crate) fn looped(&self, found: &Loop) {
+        self.loops.count(&self.name, found);
+    }
+
     /// Counts the causes of a reconcile.
     pub(crate) fn caused(&self, causes: &Causes) {
         causes.count(|kind| drop(self.causes[kind as usize].inc()));
@@ -310,6 +338,35 @@ impl ControllerMetrics {
     /// How many reconciles have panicked.
     pub(crate) fn panics(&self) -> u64 {
         self.panics.get()
+    }
+}
+
+/// How many storms have a series of their own. The key of a map may be in the name of a field, so there could be any number.
+const MOST_LOOPS: usize = 100;
+
+/// The writes of storms.
+#[derive(Clone, Debug, Default)]
+struct Loops(Family<Looped, Counter>, Arc<Mutex<HashSet<Looped>>>);
+
+impl Loops {
+    fn count(&self, controller: &str, found: &Loop) {
+        let unknown = || "unknown".to_owned();
+        let mut labels = Looped {
+            controller: controller.to_owned(),
+            kind: found.kind.clone().into_owned(),
+            field: found.field.clone(),
+            writer: found
+                .writer
+                .clone()
+                .map_or_else(String::new, |it| it.unwrap_or_else(unknown)),
+        };
+        let mut known = self.1.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.len() >= MOST_LOOPS && !known.contains(&labels) {
+            "other".clone_into(&mut labels.field);
+            labels.writer = String::new();
+        }
+        self.0.get_or_create(&labels).inc();
+        known.insert(labels);
     }
 }
 

@@ -384,6 +384,11 @@ impl Changed {
         self == Self::part(STATUS)
     }
 
+    /// Whether nothing but the annotations changed.
+    pub(crate) fn is_annotations(self) -> bool {
+        self == Self::part(ANNOTATIONS)
+    }
+
     /// Whether the object is gone, or is to be deleted.
     pub(crate) fn is_deletion(self) -> bool {
         self.parts & (DELETED | DELETION) != 0

@@ -1,6 +1,6 @@
 //! Applies an object, in general a child; sends nothing if it is up to date.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::{Api, api::DynamicObject};
@@ -10,6 +10,10 @@ use crate::{
     cache::{
         object::{Object, api, version},
         stripped::Stripped,
+    },
+    guard::{
+        self,
+        fields::{changed as changed_fields, within},
     },
     key::Key,
     writes::{
@@ -73,7 +77,36 @@ pub(crate) async fn apply_object<K: Object>(
     let there = there(&api, kind.name(), &key).await?;
     let target = Target::child(owner, kind.name(), &key, there.as_ref())?;
     let mut body = prepare_at(owner, kind, child, (&key, &meta), there.as_ref())?.body()?;
-    target.apply(core, &api, kind.name(), &key, &mut body).await
+    let written = target
+        .apply(core, &api, kind.name(), &key, &mut body)
+        .await?;
+    watch(core, &Key::of(owner), kind.name(), &key, &body, &written);
+    Ok(written)
+}
+
+/// Tells the storm guard that an object was applied of which nothing is known but that.
+fn watch<K: Object>(
+    core: &Core<K>,
+    reconciled: &Key,
+    kind: &str,
+    key: &Key,
+    body: &Value,
+    written: &DynamicObject,
+) {
+    let write = guard::Write {
+        kind: kind.to_owned().into(),
+        key,
+        is_status: false,
+        from: None,
+        to: version(written),
+        sent: guard::hash((&written.metadata.uid, body)),
+        body: Some(body),
+    };
+    let fields =
+        |before: Option<&Value>| before.map_or_else(BTreeSet::new, |it| changed_fields(it, body));
+    if let Some(found) = core.guard.wrote(reconciled, &write, fields) {
+        core.looped(reconciled, &found);
+    }
 }
 
 /// Applies `object` for `near`, which does not become its owner; see `Context::apply_object_unowned`.
@@ -87,7 +120,11 @@ pub(crate) async fn apply_object_unowned<K: Object>(
     let (key, serialized) = prepare_unowned(near, kind, object)?;
     let api = kind.api(core.client.clone(), &key);
     let (target, mut body) = (Target::Any(near), serialized.body()?);
-    target.apply(core, &api, kind.name(), &key, &mut body).await
+    let written = target
+        .apply(core, &api, kind.name(), &key, &mut body)
+        .await?;
+    watch(core, &Key::of(near), kind.name(), &key, &body, &written);
+    Ok(written)
 }
 
 fn ensure_named(kind: &KindData, meta: &ObjectMeta) -> anyhow::Result<()> {
@@ -124,8 +161,23 @@ async fn send<K: Object, C: Object>(
     };
 
     let kind = C::kind(&());
+    core.look_for_writer(&reconciled, &KindData::of::<C>(), key)
+        .await;
     let written = Arc::new(target.apply(core, &api, &kind, key, &mut body).await?);
     core.wrote(key, &written);
+    let write = guard::Write {
+        kind,
+        key,
+        is_status: false,
+        from: known.version(),
+        to: version(&*written),
+        sent: guard::hash((&written.meta().uid, &body)),
+        body: (!matches!(known, Known::Whole(_))).then_some(&body),
+    };
+    let fields = |before: Option<&Value>| applied_fields(&known, before, &body, &written);
+    if let Some(found) = core.guard.wrote(&reconciled, &write, fields) {
+        core.looped(&reconciled, &found);
+    }
     if known.is_watched() {
         let version = version(&*written);
         core.applied.set::<C>(key, object.text(), &body, version);
@@ -135,6 +187,21 @@ async fn send<K: Object, C: Object>(
         }
     }
     Ok(written)
+}
+
+/// The fields of `body` that applying it has changed.
+fn applied_fields<C: Object>(
+    known: &Known<C>,
+    before: Option<&Value>,
+    body: &Value,
+    written: &C,
+) -> BTreeSet<String> {
+    let json = |object: &C| within(&serde_json::to_value(object).unwrap_or_default(), body);
+    match (known, before) {
+        (Known::Whole(known), _) => changed_fields(&json(known), &json(written)),
+        (_, Some(before)) => changed_fields(before, body),
+        _ => BTreeSet::new(),
+    }
 }
 
 /// What to send of `object`; `None` if the same was applied before and nothing has changed since.

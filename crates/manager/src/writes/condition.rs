@@ -129,6 +129,12 @@ pub(crate) const READY: &str = "Ready";
 /// The reason of a `Ready` that the manager sets when a reconcile fails.
 pub(crate) const FAILED: &str = "ReconcileFailed";
 
+/// The type of the condition of an object that is paused.
+pub(crate) const PAUSED: &str = "Paused";
+
+/// The reason of a `Paused` that the manager sets.
+pub(crate) const PAUSED_BY: &str = "PausedByUser";
+
 /// Whether the condition `Ready` is `True`.
 #[must_use]
 pub fn is_ready(conditions: &[Condition]) -> bool {

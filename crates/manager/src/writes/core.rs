@@ -8,19 +8,26 @@ use kube::Client;
 use crate::{
     cache::{
         caches::Caches,
-        object::{Cached, Object},
+        object::{Cached, Object, reference},
         reader::Reader,
         store::Cache,
     },
-    events::Recorder,
+    events::{Event, RECONCILE, Recorder, Severity},
+    guard::{Guard, Loop, fields::manager_of},
     key::Key,
     leader::fence::Fence,
     metrics::ControllerMetrics,
     queue::{Queue, appointments::Appointments},
     servers::probes::Health,
     timer::Timer,
-    writes::{applied::Applied, condition::Accessor, own::OwnWrites, takeover::Predecessors},
+    writes::{
+        applied::Applied, condition::Accessor, gone::stored, kind::KindData, own::OwnWrites,
+        takeover::Predecessors,
+    },
 };
+
+/// The reason of the event about a storm.
+const LOOP: &str = "ReconcileLoop";
 
 /// A controller of `K`.
 pub(crate) struct Core<K> {
@@ -37,6 +44,7 @@ pub(crate) struct Core<K> {
     pub(crate) queue: Arc<Queue>,
     pub(crate) appointments: Appointments,
     pub(crate) writes: Arc<OwnWrites>,
+    pub(crate) guard: Arc<Guard>,
     pub(crate) applied: Arc<Applied>,
     pub(crate) predecessors: Predecessors,
     pub(crate) recorder: Recorder,
@@ -74,6 +82,39 @@ impl<K: Object> Core<K> {
     /// and tasks.
     pub(crate) fn wrote<C: Cached>(&self, key: &Key, object: &Arc<C>) {
         self.caches.wrote(&self.namespaces, key, object);
+    }
+
+    /// Counts a write of a storm, and reports it if it is new.
+    pub(crate) fn looped(&self, key: &Key, found: &Loop) {
+        self.metrics.looped(found);
+        let Some(object) = self.current(key).filter(|_| found.is_new) else {
+            return;
+        };
+        let note = format!("{found}; reconciles of this object are slowed down");
+        tracing::warn!(field = %found, "slowing down an object that is written again and again");
+        self.recorder.publish(Event {
+            regarding: reference(&*object),
+            related: None,
+            severity: Severity::Warning,
+            action: RECONCILE.to_owned(),
+            reason: LOOP.to_owned(),
+            note,
+            controller: self.field_manager.clone(),
+        });
+    }
+
+    /// Asks the API server for the other field manager, if the object `target` is one in a fight and that is not known.
+    pub(crate) async fn look_for_writer(&self, key: &Key, kind: &KindData, target: &Key) {
+        let guard = &self.guard;
+        let Some(field) = guard.asks_for_writer(key, kind.name(), target) else {
+            return;
+        };
+        if let Ok(object) = stored(&self.client, kind, target).await {
+            let writer = manager_of(&object, &field, &self.field_manager);
+            if let Some(writer) = writer {
+                guard.found_writer(key, kind.name(), target, &writer);
+            }
+        }
     }
 
     /// Hides an object that this controller has deleted from them.

@@ -36,6 +36,7 @@ pub(crate) async fn create<K: Object, C: Object>(
     let Stripped(object) = created.with_context(|| format!("cannot create {kind} `{key}`"))?;
     let object = Arc::new(object);
     core.wrote(&Key::of(&*object), &object);
+    core.guard.progress(&Key::of(owner));
     Ok(object)
 }
 

@@ -45,6 +45,7 @@ pub(crate) async fn delete<K: Object, C: Object>(
     let Some(meta) = meta.filter(is_kept) else {
         return Ok(());
     };
+    core.guard.progress(&Key::of(owner));
     let api = api::<C>(core.client.clone(), &key);
     let answer = api.delete(key.name(), &only(&meta)).await;
     if let Some(answer) = unless_gone(&core.client, answer, &kind, &key, &meta).await? {
@@ -70,6 +71,7 @@ pub(crate) async fn delete_object<K: Object>(
         meta
     };
     if let Some(meta) = meta.filter(is_kept) {
+        core.guard.progress(&Key::of(owner));
         let answer = api.delete(key.name(), &only(&meta)).await;
         unless_gone(&core.client, answer, kind, &key, &meta).await?;
     }

@@ -4,7 +4,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 
 use crate::{
     cache::object::Object,
-    writes::condition::{self, Accessor, FAILED, READY},
+    writes::condition::{self, Accessor, FAILED, PAUSED, PAUSED_BY, READY},
 };
 
 /// The status that a reconcile wanted when it ended.
@@ -78,6 +78,30 @@ impl<K: Object> Draft<K> {
             }
             *observed = generation;
         });
+    }
+
+    /// Sets the condition of a paused object. Its generation is not observed.
+    pub(crate) fn pause(&mut self, object: &K, accessor: &Accessor<K>, new: Condition) {
+        let wanted = self.wanted.get_or_insert_with(|| object.clone());
+        let (mut new, replaced) = (Some(new), &mut self.replaced);
+        accessor.change(wanted, &mut |conditions, _| {
+            if let Some(new) = new.take() {
+                condition::set(conditions, replaced, new);
+            }
+        });
+    }
+
+    /// Removes the condition of a paused object, unless it is the author's own.
+    pub(crate) fn resume(&mut self, object: &K, accessor: &Accessor<K>) {
+        let (mut wanted, mut was_paused) = (object.clone(), false);
+        accessor.change(&mut wanted, &mut |conditions, _| {
+            let before = conditions.len();
+            conditions.retain(|one| one.type_ != PAUSED || one.reason != PAUSED_BY);
+            was_paused = conditions.len() < before;
+        });
+        if was_paused {
+            self.wanted = Some(wanted);
+        }
     }
 
     /// Sets `Ready` to `False` because the reconcile failed, with this reason. A `False` that it has set itself keeps

@@ -15,6 +15,7 @@ pub(crate) mod finalizer;
 pub(crate) mod gone;
 pub(crate) mod kind;
 pub(crate) mod known;
+pub(crate) mod mark;
 pub(crate) mod own;
 pub(crate) mod serialized;
 pub(crate) mod status;

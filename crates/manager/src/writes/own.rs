@@ -8,9 +8,11 @@ use std::{
 
 use crate::{
     cache::{
-        object::{Cached, later, version},
+        object::{Cached, Object, later, version},
         store::Change,
     },
+    controller::controls::Control,
+    guard::{Event, Guard, fields::between},
     key::Key,
     queue::{
         Haste, Priority, Queue,
@@ -27,15 +29,15 @@ use crate::{
 /// The watch may be faster than the response to the write, so updates of an object are held back while a write to it is
 /// in progress.
 pub(crate) struct OwnWrites {
-    queue: Arc<Queue>,
+    guard: Arc<Guard>,
     objects: Mutex<HashMap<Key, Recent>>,
 }
 
 #[derive(Default)]
 struct Recent {
     under_way: bool,
-    /// Updates that the watch delivered meanwhile, each with what changed if it matters.
-    held: Vec<(Update, Option<Changed>)>,
+    /// Updates that the watch delivered meanwhile, each with why it matters, if it does.
+    held: Vec<(Update, Option<Reason>)>,
     /// Our writes that the watch has not delivered yet.
     expected: Vec<Update>,
 }
@@ -47,7 +49,7 @@ impl Recent {
     }
 
     /// Whether a change is our own, or must wait for the write in progress.
-    fn explains<K: Cached>(&mut self, change: &Change<'_, K>, matters: bool) -> bool {
+    fn explains<K: Cached>(&mut self, change: &Change<'_, K>, reason: Option<&Reason>) -> bool {
         let update = Update::of(change);
         let own = update
             .as_ref()
@@ -58,12 +60,52 @@ impl Recent {
             .retain(|own| now.is_some_and(|now| later(&own.to, now)));
         match update {
             Some(update) if self.under_way && !own => {
-                self.held
-                    .push((update, matters.then(|| Changed::of(change))));
+                self.held.push((update, reason.cloned()));
                 true
             }
             _ => own,
         }
+    }
+}
+
+/// Why an object is enqueued.
+#[derive(Clone)]
+struct Reason {
+    causes: Causes,
+    priority: Priority,
+    haste: Haste,
+}
+
+impl Reason {
+    fn of<K: Object>(guard: &Guard, change: &Change<'_, K>, control: Option<Control>) -> Self {
+        let changed = Changed::of(change);
+        let mut causes = if change.initial {
+            CauseKind::Start.into()
+        } else {
+            Causes::own(changed)
+        };
+        if control == Some(Control::Poke) {
+            if changed.is_annotations() {
+                causes = Causes::default();
+            }
+            causes.merge(&CauseKind::Poke.into());
+        }
+        let is_urgent = changed.is_deletion() || control.is_some();
+        Self {
+            causes,
+            priority: Priority::of(change),
+            haste: if is_urgent {
+                guard.progress(change.key);
+                Haste::AtOnce
+            } else {
+                let event = Event::of(&guard.kind, change, changed);
+                guard.seen(change.key, &event, || between(change.old?, change.new?))
+            },
+        }
+    }
+
+    fn enqueue(&self, queue: &Queue, key: &Key) {
+        queue.add_with(key.clone(), self.priority, &self.causes, self.haste);
     }
 }
 
@@ -96,9 +138,9 @@ pub(crate) struct Write<'a> {
 }
 
 impl OwnWrites {
-    pub(crate) fn new(queue: Arc<Queue>) -> Self {
+    pub(crate) fn new(guard: Arc<Guard>) -> Self {
         Self {
-            queue,
+            guard,
             objects: Mutex::default(),
         }
     }
@@ -110,31 +152,28 @@ impl OwnWrites {
         Write { writes: self, key }
     }
 
-    /// Enqueues the object if its change `matters` and is not our own.
-    pub(crate) fn seen<K: Cached>(&self, change: &Change<'_, K>, matters: bool) {
+    /// Enqueues the object if its change `matters`, or is one of the annotations that users control it by, and is not our
+    /// own.
+    pub(crate) fn seen<K: Object>(
+        &self,
+        change: &Change<'_, K>,
+        matters: bool,
+        control: Option<Control>,
+    ) {
+        let matters = matters || control.is_some();
+        // A change that is our own is not new. Another one is, also if nothing is enqueued.
+        let reason = matters.then(|| Reason::of(&self.guard, change, control));
         let mut objects = self.lock();
         let mut explained = false;
         if let Some(recent) = objects.get_mut(change.key) {
-            explained = recent.explains(change, matters);
+            explained = recent.explains(change, reason.as_ref());
             if recent.is_idle() {
                 objects.remove(change.key);
             }
         }
         drop(objects);
-        if matters && !explained {
-            let changed = Changed::of(change);
-            let causes = if change.initial {
-                CauseKind::Start.into()
-            } else {
-                Causes::own(changed)
-            };
-            let haste = if changed.is_deletion() {
-                Haste::AtOnce
-            } else {
-                Haste::Waits
-            };
-            let (key, priority) = (change.key.clone(), Priority::of(change));
-            self.queue.add_with(key, priority, &causes, haste);
+        if let Some(reason) = reason.filter(|_| !explained) {
+            reason.enqueue(&self.guard.queue, change.key);
         }
     }
 
@@ -174,10 +213,8 @@ impl Drop for Write<'_> {
             objects.remove(self.key);
         }
         drop(objects);
-        for changed in held.into_iter().filter_map(|(_, changed)| changed) {
-            let (key, causes) = (self.key.clone(), Causes::own(changed));
-            let queue = &self.writes.queue;
-            queue.add_with(key, Priority::Normal, &causes, Haste::Waits);
+        for reason in held.into_iter().filter_map(|(_, reason)| reason) {
+            reason.enqueue(&self.writes.guard.queue, self.key);
         }
     }
 }
@@ -190,14 +227,20 @@ mod tests {
     use tokio::time::timeout;
 
     use super::*;
-    use crate::{metrics::QueueMetrics, timer::Timer};
+    use crate::{guard::Mode, metrics::QueueMetrics, timer::Timer};
 
     const KEY: &str = "ns/object";
 
     fn writes() -> OwnWrites {
         let queue = Queue::new(QueueMetrics::default(), Timer::for_tests());
         queue.open();
-        OwnWrites::new(Arc::new(queue))
+        let (kind, timer) = ("ConfigMap".into(), Timer::for_tests());
+        OwnWrites::new(Arc::new(Guard::new(
+            Mode::Off,
+            kind,
+            Arc::new(queue),
+            timer,
+        )))
     }
 
     fn object(version: &str, generation: i64) -> ConfigMap {
@@ -222,12 +265,12 @@ mod tests {
             unreadable: None,
             initial: false,
         };
-        writes.seen(&change, matters);
+        writes.seen(&change, matters, None);
     }
 
     async fn enqueued(writes: &OwnWrites) -> bool {
-        let next = timeout(Duration::from_nanos(1), writes.queue.next()).await;
-        next.map(|key| writes.queue.done(&key)).is_ok()
+        let next = timeout(Duration::from_nanos(1), writes.guard.queue.next()).await;
+        next.map(|key| writes.guard.queue.done(&key)).is_ok()
     }
 
     fn is_idle(writes: &OwnWrites) -> bool {
@@ -316,7 +359,7 @@ mod tests {
             unreadable: None,
             initial: false,
         };
-        writes.seen(&change, true);
+        writes.seen(&change, true, None);
         assert!(enqueued(&writes).await);
         assert!(is_idle(&writes));
     }

@@ -11,6 +11,7 @@ use crate::{
         object::{Object, api, version},
         stripped::Stripped,
     },
+    guard::{self, fields::changed},
     key::Key,
     writes::{
         carried::carried,
@@ -44,6 +45,7 @@ pub(crate) async fn write<K: Object>(
     };
     let (kind, mut tries) = (KindData::of::<K>(), Tries::new());
     let uid = known.meta().uid.as_deref();
+    core.look_for_writer(key, &kind, key).await;
     let write = core.writes.begin(key);
     // What is left of the change for what is stored, once that was read.
     let mut rest = None;
@@ -56,6 +58,7 @@ pub(crate) async fn write<K: Object>(
             let error = match change_now.send(core, key).await {
                 Ok(object) => {
                     write.finish(&change_now.at, version(&object));
+                    change_now.watch(core, key, &object);
                     core.wrote(key, &Arc::new(object));
                     return Ok(());
                 }
@@ -125,6 +128,27 @@ impl Change {
             old,
             conditions: self.conditions.clone(),
         })
+    }
+
+    /// Tells the storm guard that it was sent.
+    fn watch<K: Object>(&self, core: &Core<K>, key: &Key, written: &K) {
+        let write = guard::Write {
+            kind: K::kind(&()),
+            key,
+            is_status: true,
+            from: Some(&self.at),
+            to: version(written),
+            sent: guard::hash((&written.meta().uid, self.difference.patch(&self.old))),
+            body: None,
+        };
+        let found = core.guard.wrote(key, &write, |_| {
+            let mut new = self.old.clone();
+            self.difference.apply(&mut new);
+            changed(&json!({"status": self.old}), &json!({"status": new}))
+        });
+        if let Some(found) = found {
+            core.looped(key, &found);
+        }
     }
 
     /// Sends it, on condition that the object has not changed.

@@ -11,6 +11,7 @@ use crate::{
         object::{Object, api, version},
         stripped::Stripped,
     },
+    guard::{self, fields::changed},
     key::Key,
     writes::{
         carried::carried,
@@ -29,12 +30,14 @@ const METADATA: [&str; 4] = ["annotations", "finalizers", "labels", "ownerRefere
 /// Makes `change` to `object`; `None` if that is gone. See `Context::update`.
 pub(crate) async fn update<K: Object, C: Object>(
     core: &Core<K>,
+    reconciled: &Key,
     object: &C,
     change: impl Fn(&mut C),
 ) -> anyhow::Result<Option<Arc<C>>> {
     let (key, kind) = (Key::of(object), KindData::of::<C>());
     let uid = object.meta().uid.as_deref();
     let cannot = || format!("cannot update {} `{key}`", kind.name());
+    core.look_for_writer(reconciled, &kind, &key).await;
     let mut tries = Tries::new();
     let mut edit = Edit::new(object.clone(), None, &change)?;
     loop {
@@ -49,6 +52,7 @@ pub(crate) async fn update<K: Object, C: Object>(
                 Ok(changed) => {
                     let changed = Arc::new(changed);
                     core.wrote(&key, &changed);
+                    edit.watch(core, reconciled, &*changed);
                     edit.ensure_status(&*changed)?;
                     return Ok(Some(changed));
                 }
@@ -96,6 +100,28 @@ impl<C: Object> Edit<C> {
             new,
             is_stored,
         })
+    }
+
+    /// Tells the storm guard that it was sent.
+    fn watch<K: Object>(&self, core: &Core<K>, reconciled: &Key, written: &C) {
+        let Some(difference) = &self.difference else {
+            return;
+        };
+        let write = guard::Write {
+            kind: C::kind(&()),
+            key: &Key::of(written),
+            is_status: false,
+            from: Some(version(&self.known)),
+            to: version(written),
+            sent: guard::hash((&written.meta().uid, difference.patch(&self.old))),
+            body: None,
+        };
+        let found = core
+            .guard
+            .wrote(reconciled, &write, |_| changed(&self.old, &self.new));
+        if let Some(found) = found {
+            core.looped(reconciled, &found);
+        }
     }
 
     /// Sends it, on condition that the object has not changed.

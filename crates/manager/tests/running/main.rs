@@ -2,6 +2,7 @@
 
 mod children;
 mod conditions;
+mod controls;
 mod crowds;
 mod dynamic;
 mod enqueues;
@@ -22,6 +23,7 @@ mod retries;
 mod shapes;
 mod standby;
 mod status;
+mod storms;
 mod support;
 mod takeover;
 mod tenants;

@@ -209,6 +209,7 @@ impl Environment {
         }
         let mut manager: Manager =
             harness::manager(options, "test.example.com", &connection, clock);
+        harness::report_loops(&mut manager);
         register(&mut manager);
         // They answer also while the operator restarts: those of the process that started last.
         let (webhooks, notes) = Webhooks::new(hooks(Hooks::of(&manager)), &self.scenario.webhooks);
@@ -348,8 +349,11 @@ impl Environment {
         if !is_flooded && spent <= LONGEST.max(periods) {
             return Ok(());
         }
-        let what =
+        let mut what =
             format!("it never becomes idle: {requests} requests, the last of them in {spent:?}");
+        for found in self.controllers().flat_map(Controllers::loops) {
+            what += &format!("; {found}");
+        }
         Err((Oracle::Idle, what))
     }
 
