@@ -28,6 +28,7 @@ pages! {
     introduction: "introduction.md",
     envtest: "../crates/envtest/README.md",
     markers: "markers.md",
+    reconciles: "reconciles.md",
     simulation: "simulation.md",
     testing: "testing.md",
     webhooks: "webhooks.md",

@@ -91,11 +91,13 @@
 
 mod backoff;
 mod cache;
+mod causes;
 mod certificates;
 mod client;
 mod config;
 mod connect;
 mod controller;
+mod controls;
 mod dynamic;
 pub mod election;
 mod error;
@@ -140,6 +142,7 @@ pub use self::{
         object::{Cached, Object, Scope},
         reader::{List, Reader},
     },
+    causes::Causes,
     controller::{
         action::{Action, Cleanup},
         context::Context,
@@ -158,7 +161,6 @@ pub use self::{
     manager::{Manager, cache::CacheConfig, controller::Controller},
     migration::settings::StorageMigration,
     options::{Address, Options, WebhookCertificate},
-    queue::causes::Causes,
     secret::{SecretError, value_of},
     servers::access_reviews::User,
     task::Running,

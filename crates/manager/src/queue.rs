@@ -46,7 +46,6 @@
 //! Source: `k8s.io/client-go/util/workqueue`, `queue.go`, `delaying_queue.go`, `default_rate_limiters.go`.
 
 pub(crate) mod appointments;
-pub(crate) mod causes;
 mod delays;
 mod lane;
 mod lanes;
@@ -62,12 +61,16 @@ use tokio::{sync::Notify, time::Instant};
 
 pub(crate) use self::lanes::Priority;
 use self::{
-    causes::{CauseKind, CauseKinds, Causes},
     delays::Delays,
     lanes::Lanes,
     workers::{Admits, Workers},
 };
-use crate::{key::Key, metrics::QueueMetrics, timer::Timer};
+use crate::{
+    causes::{CauseKind, CauseKinds, Causes},
+    key::Key,
+    metrics::QueueMetrics,
+    timer::Timer,
+};
 
 /// The keys that are yet to be processed.
 #[derive(Debug)]

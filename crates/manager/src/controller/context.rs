@@ -15,9 +15,9 @@ use crate::{
         reader::List,
         stripped::Stripped,
     },
+    causes::Causes,
     controller::{outcome::Failure, retry::Retry},
     key::Key,
-    queue::causes::Causes,
     simulated::random_bytes,
     writes::{
         child::controller_uid,

@@ -2,7 +2,6 @@
 
 pub(crate) mod action;
 pub(crate) mod context;
-pub(crate) mod controls;
 pub(crate) mod events;
 pub(crate) mod kind;
 mod objects;

@@ -15,17 +15,17 @@ use tracing::Instrument;
 
 use crate::{
     cache::object::Object,
+    causes::{CauseKind, Causes},
     controller::{
         action::Action,
         context::Context,
-        controls::{Controls, Pause},
         outcome::{self, Done, Failure},
         retry::Retry,
     },
+    controls::{Controls, Pause},
     key::Key,
     leader::fence::Refused,
     panics::{self, unwound},
-    queue::causes::{CauseKind, Causes},
     spawn::AbortOnDrop,
     writes::{condition, core::Core, finalizer, mark::annotate, status},
 };

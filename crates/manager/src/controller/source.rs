@@ -11,15 +11,14 @@ use crate::{
         reader::Reader,
         store::{Cache, Change},
     },
-    controller::{controls::Controls, predicate::Filter},
+    causes::{CauseKind, Causes, Changed},
+    controller::predicate::Filter,
+    controls::Controls,
     error::chain,
     guard::{Event, Guard, fields::between},
     key::Key,
     panics::caught,
-    queue::{
-        Priority,
-        causes::{CauseKind, Causes, Changed},
-    },
+    queue::Priority,
     writes::{applied::Applied, own::OwnWrites},
 };
 

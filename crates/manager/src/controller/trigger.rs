@@ -7,8 +7,9 @@ use std::{
 
 use crate::{
     cache::{object::Object, store::Cache},
+    causes::Causes,
     key::Key,
-    queue::{Haste, Priority, Queue, causes::Causes},
+    queue::{Haste, Priority, Queue},
 };
 
 /// Triggers reconciles from any task, for the controllers that it was passed to with

@@ -14,6 +14,7 @@ use tracing::Instrument;
 use crate::{
     backoff::jittered,
     cache::object::{Object, Scope, namespaced},
+    causes::{CauseKind, Causes},
     controller::{
         action::{Action, Next},
         outcome::{Done, Failure},
@@ -23,10 +24,7 @@ use crate::{
     guard::PLANNED,
     key::Key,
     logs::SPANS,
-    queue::{
-        Queue,
-        causes::{CauseKind, Causes},
-    },
+    queue::Queue,
     simulated::{self, random},
     spawn,
     writes::core::Core,

@@ -19,8 +19,8 @@ const NOT_WRITTEN: [&str; 5] = [
 pub(crate) fn changed(old: &Value, new: &Value) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     differ("", old, new, &mut found);
-    let metadata = |name: &&str| format!("metadata.{name}");
-    for name in NOT_WRITTEN.iter().map(|name| metadata(&name)) {
+    let metadata = |name: &str| format!("metadata.{name}");
+    for name in NOT_WRITTEN.iter().map(|name| metadata(name)) {
         found.remove(&name);
     }
     found

@@ -1,7 +1,7 @@
 //! Test which writes are a storm, with time that is simulated.
 
-use super::*;
-use crate::metrics::QueueMetrics;
+use super::{watched::WINDOW, *};
+use crate::{causes::Changed, metrics::QueueMetrics};
 
 /// A guard, and the writes for the object `crew/nemo`.
 struct Nemo {

@@ -9,17 +9,18 @@ use crate::{
         reader::Reader,
         store::Cache,
     },
+    causes::CauseKind,
     controller::{
-        controls::Controls,
         kind::Kind,
         predicate::Filter,
         reconcile::Function,
         source::{self, Hook},
     },
+    controls::Controls,
     guard::Guard,
     key::Key,
     manager::Manager,
-    queue::{Queue, causes::CauseKind},
+    queue::Queue,
     writes::{applied::Applied, condition::Accessor, core::Source, own::OwnWrites},
 };
 

@@ -32,8 +32,7 @@ pub(crate) use self::{
 use self::{migrations::Migrations, process::Process, queues::Queues, webhooks::Webhooks};
 use crate::{
     cache::caches::Caches,
-    guard::Loop,
-    queue::causes::{CauseKind, Causes},
+    causes::{CauseKind, Causes},
 };
 
 /// controller-runtime's buckets for the length of a reconcile, in seconds. Dashboards match on them.
@@ -265,10 +264,11 @@ impl Metrics {
                 .get_or_create_owned(&Caused { controller, cause })
         };
         // A storm has a series of its own; this one only shows that there is such a metric.
-        self.loops.0.get_or_create(&Looped {
-            controller: name.to_owned(),
+        let controller = name.to_owned();
+        drop(self.loops.0.get_or_create(&Looped {
+            controller,
             ..Looped::default()
-        });
+        }));
         ControllerMetrics {
             causes: CauseKind::ALL.map(caused),
             loops: self.loops.clone(),
@@ -326,13 +326,20 @@ impl ControllerMetrics {
     }
 
     /// Counts a write of a storm.
-    pub(crate) fn looped(&self, found: &Loop) {
-        self.loops.count(&self.name, found);
+    pub(crate) fn looped(&self, kind: &str, field: &str, writer: &str) {
+        self.loops.count(Looped {
+            controller: self.name.clone(),
+            kind: kind.to_owned(),
+            field: field.to_owned(),
+            writer: writer.to_owned(),
+        });
     }
 
     /// Counts the causes of a reconcile.
     pub(crate) fn caused(&self, causes: &Causes) {
-        causes.count(|kind| drop(self.causes[kind as usize].inc()));
+        causes.count(|kind| {
+            self.causes[kind as usize].inc();
+        });
     }
 
     /// How many reconciles have panicked.
@@ -349,17 +356,7 @@ const MOST_LOOPS: usize = 100;
 struct Loops(Family<Looped, Counter>, Arc<Mutex<HashSet<Looped>>>);
 
 impl Loops {
-    fn count(&self, controller: &str, found: &Loop) {
-        let unknown = || "unknown".to_owned();
-        let mut labels = Looped {
-            controller: controller.to_owned(),
-            kind: found.kind.clone().into_owned(),
-            field: found.field.clone(),
-            writer: found
-                .writer
-                .clone()
-                .map_or_else(String::new, |it| it.unwrap_or_else(unknown)),
-        };
+    fn count(&self, mut labels: Looped) {
         let mut known = self.1.lock().unwrap_or_else(PoisonError::into_inner);
         if known.len() >= MOST_LOOPS && !known.contains(&labels) {
             "other".clone_into(&mut labels.field);

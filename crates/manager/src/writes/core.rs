@@ -13,7 +13,7 @@ use crate::{
         store::Cache,
     },
     events::{Event, RECONCILE, Recorder, Severity},
-    guard::{Guard, Loop, fields::manager_of},
+    guard::{Guard, Loop, Rival, fields::manager_of},
     key::Key,
     leader::fence::Fence,
     metrics::ControllerMetrics,
@@ -86,7 +86,12 @@ impl<K: Object> Core<K> {
 
     /// Counts a write of a storm, and reports it if it is new.
     pub(crate) fn looped(&self, key: &Key, found: &Loop) {
-        self.metrics.looped(found);
+        let writer = match &found.rival {
+            Rival::None => "",
+            Rival::Unknown => "unknown",
+            Rival::Known(manager) => manager,
+        };
+        self.metrics.looped(&found.kind, &found.field, writer);
         let Some(object) = self.current(key).filter(|_| found.is_new) else {
             return;
         };

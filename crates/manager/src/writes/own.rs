@@ -11,13 +11,11 @@ use crate::{
         object::{Cached, Object, later, version},
         store::Change,
     },
-    controller::controls::Control,
+    causes::{CauseKind, Causes, Changed},
+    controls::Control,
     guard::{Event, Guard, fields::between},
     key::Key,
-    queue::{
-        Haste, Priority, Queue,
-        causes::{CauseKind, Causes, Changed},
-    },
+    queue::{Haste, Priority, Queue},
 };
 
 /// The recent writes of a controller to the objects that it reconciles.

@@ -65,7 +65,7 @@ async fn a_paused_object_is_not_reconciled_until_it_is_resumed() {
     let hook: Captain = api.get("default", "hook").unwrap();
     let generation = hook.status.unwrap().observed_generation;
     api.edit("default", "hook", |hook: &mut Captain| {
-        hook.spec.chart = "two".to_owned()
+        hook.spec.chart = "two".to_owned();
     });
     api.put(&captain("ahab", "other"));
     said.heard("other: created").await;

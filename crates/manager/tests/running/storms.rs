@@ -204,7 +204,7 @@ async fn an_edit_of_another_field_and_a_deletion_do_not_wait_for_a_storm() {
     sleep(MINUTE).await;
     let (before, began) = (writes(&api), Instant::now());
     api.edit("default", "hook", |hook: &mut Captain| {
-        hook.spec.chart = "two".to_owned()
+        hook.spec.chart = "two".to_owned();
     });
     let look = async || {
         let child: ConfigMap = api.get("default", "child").unwrap();
@@ -249,7 +249,7 @@ async fn a_hundred_edits_by_a_user_are_not_slowed_down() {
     for number in 1..=100 {
         let chart = number.to_string();
         api.edit("default", "hook", |hook: &mut Captain| {
-            hook.spec.chart = chart.clone()
+            hook.spec.chart = chart.clone();
         });
         let look = async || {
             let hook: Captain = api.get("default", "hook").unwrap();

@@ -349,11 +349,11 @@ impl Environment {
         if !is_flooded && spent <= LONGEST.max(periods) {
             return Ok(());
         }
-        let mut what =
-            format!("it never becomes idle: {requests} requests, the last of them in {spent:?}");
-        for found in self.controllers().flat_map(Controllers::loops) {
-            what += &format!("; {found}");
-        }
+        let loops = self.controllers().flat_map(Controllers::loops);
+        let loops: String = loops.flat_map(|found| ["; ".to_owned(), found]).collect();
+        let what = format!(
+            "it never becomes idle: {requests} requests, the last of them in {spent:?}{loops}"
+        );
         Err((Oracle::Idle, what))
     }
 

@@ -7,7 +7,7 @@ use api::cnat_programming_kubernetes_info::v1alpha1::At;
 use manager::{Action, Context, Manager};
 
 // The permissions of this controller. `make manifests` generates the operator's role from these comments.
-// +kbr:rbac:groups=cnat.programming-kubernetes.info,resources=ats,verbs=get;list;watch
+// +kbr:rbac:groups=cnat.programming-kubernetes.info,resources=ats,verbs=get;list;watch;patch
 // +kbr:rbac:groups=cnat.programming-kubernetes.info,resources=ats/status,verbs=patch
 // +kbr:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 /// Registers the controller: what it watches, and its reconcile function.

@@ -7,7 +7,7 @@ use api::crew::v1::Captain;
 use manager::{Action, Context, Manager};
 
 // The permissions of this controller. `make manifests` generates the operator's role from these comments.
-// +kbr:rbac:groups=crew.example.com,resources=captains,verbs=get;list;watch
+// +kbr:rbac:groups=crew.example.com,resources=captains,verbs=get;list;watch;patch
 // +kbr:rbac:groups=crew.example.com,resources=captains/status,verbs=patch
 // +kbr:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 /// Registers the controller: what it watches, and its reconcile function.
