@@ -60,7 +60,7 @@ grep --quiet 'image: captains:v3' dist/install.yaml
 works docker-build docker-push IMG=x:1 CONTAINER_TOOL=echo
 is "$(grep -v '^echo' target/output)" "$(printf '%s\n' 'build --tag x:1 .' 'push x:1')"
 works plan CONTEXT=prod ARGS=--details KBR=echo
-is "$(grep -v '^echo' target/output)" "$(printf '%s\n' manifests 'plan --context prod --details')"
+is "$(grep -v '^echo' target/output)" "$(printf '%s\n' manifests 'plan --overlay config/default --context prod --details')"
 # kbr exits with this code.
 works plan ARGS=2
 fails Error plan ARGS=3
