@@ -43,7 +43,7 @@ end_namespaces() {
 end_namespaces &
 
 mkdir -p target
-printf '#!/bin/sh\ntest "$1" != plan || exit "$2"\ntest "$*" != "manifests finalizers" || exec "%s" "$@"\n' "$KBR_BINARY" > target/kbr
+printf '#!/bin/sh\ntest "$1" != plan || exit "$4"\ntest "$*" != "manifests finalizers" || exec "%s" "$@"\n' "$KBR_BINARY" > target/kbr
 chmod +x target/kbr
 # `kbr envtest run` has installed the CRDs.
 works uninstall
