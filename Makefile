@@ -125,9 +125,10 @@ chromium: ## Install Chromium, which opens the book in a test, unless it is inst
 bump-kubernetes: ## Build another version of Kubernetes, and name it everywhere: VERSION=1.2.3
 	releases/bump-kubernetes '$(VERSION)'
 
-update: ## Update golden files, generated docs, the table of built-in kinds and the library's manifest
+update: ## Update golden files, generated docs, the timeline in the docs, the table of built-in kinds and the library's manifest
 	UPDATE=1 cargo test -p kbr-scaffold --lib the_table_of_built_in_kinds_equals_k8s_openapi
 	UPDATE=1 cargo test -p kbr-manifests --lib the_tables_of_the_lint_page_are_generated
+	UPDATE=1 cargo test -p kbr-testing --all-features --test catalogue the_picture_of_the_page_is_the_timeline_of_its_bug
 	UPDATE=1 cargo test --all-features --test golden --test docs --test package
 
 lock: ## Update the Cargo.lock of new projects after changing the dependencies in scaffolds/

@@ -77,7 +77,7 @@ pub mod internals {
         review::Question,
         reviews::{Configured, OPERATOR, Reviewers, USER, Webhooks},
         server::{
-            Answer, Call, ErrorResponse, Kinds, Objects, Path, Reviewed, Watch, json_patch,
+            Answer, Call, Change, ErrorResponse, Kinds, Objects, Path, Reviewed, Watch, json_patch,
             schema::Rules,
         },
         unevaluated::Unevaluated,

@@ -35,7 +35,7 @@ pub use self::{
     patch::json_patch,
     path::Path,
     read::Watch,
-    store::Objects,
+    store::{Change, Objects},
 };
 
 /// The relevant parts of a request.

@@ -4,7 +4,7 @@
 //! timestamp, and finds nothing.
 
 use std::{
-    cell::Cell,
+    cell::{Cell, RefCell},
     hash::{BuildHasher, RandomState},
     marker::PhantomData,
     time::Duration,
@@ -16,7 +16,11 @@ use tokio::time::Instant;
 
 thread_local! {
     static SIMULATED: Cell<Option<Simulated>> = const { Cell::new(None) };
+    static LISTENER: RefCell<Option<Listener>> = const { RefCell::new(None) };
 }
+
+/// What is called with each reconcile that fails: its controller and object, and its error.
+type Listener = Box<dyn Fn(&str, &str)>;
 
 #[derive(Clone, Copy)]
 struct Simulated {
@@ -44,10 +48,16 @@ impl Simulation {
         }));
         Self(PhantomData)
     }
+
+    /// Calls `tell` with each reconcile that fails from now on: its controller and object, and its error.
+    pub fn on_failure(&self, tell: impl Fn(&str, &str) + 'static) {
+        LISTENER.replace(Some(Box::new(tell)));
+    }
 }
 
 impl Drop for Simulation {
     fn drop(&mut self) {
+        LISTENER.replace(None);
         SIMULATED.set(None);
     }
 }
@@ -82,6 +92,15 @@ pub(crate) fn random_bytes<const N: usize>() -> [u8; N] {
 /// The time since the simulation began; `None` outside of one.
 pub(crate) fn elapsed() -> Option<Duration> {
     SIMULATED.get().map(|simulated| simulated.start.0.elapsed())
+}
+
+/// Tells the simulation on this thread, if there is one, of a reconcile that has failed.
+pub(crate) fn failed(reconcile: &str, error: &str) {
+    LISTENER.with_borrow(|listener| {
+        if let Some(tell) = listener {
+            tell(reconcile, error);
+        }
+    });
 }
 
 /// The current time of day.

@@ -109,7 +109,9 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 pub use manager::is_ready;
 
 #[cfg(feature = "simulate")]
-pub use self::simulate::{External, Oracle, Simulation, Summary, simulate, simulate_client};
+pub use self::simulate::{
+    External, Failure, Oracle, Simulation, Summary, simulate, simulate_client,
+};
 pub use self::{
     cluster::{Cluster, eventually},
     fake::FakeApi,

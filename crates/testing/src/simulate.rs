@@ -13,7 +13,9 @@ mod delays;
 mod environment;
 mod explore;
 mod external;
+mod failure;
 mod faults;
+mod fields;
 mod history;
 mod history_run;
 mod interference;
@@ -28,6 +30,7 @@ mod project;
 mod quiescence;
 mod replica;
 mod replicas;
+mod requests;
 mod run;
 mod scenario;
 mod state;
@@ -35,11 +38,13 @@ mod story;
 mod surroundings;
 #[cfg(test)]
 mod tests;
+mod timeline;
 mod trace;
 mod unchecked;
 mod user;
+mod who;
 
-use std::{collections::BTreeMap, fmt, panic, sync::Arc, thread, time::Duration};
+use std::{collections::BTreeMap, fmt, sync::Arc, thread, time::Duration};
 
 use futures_util::FutureExt as _;
 use k8s_openapi::api::batch::v1::Job;
@@ -47,8 +52,11 @@ use kube::Client;
 use manager::{Manager, Object};
 use serde::Serialize;
 
-use self::scenario::{Operator, Scenario, Settings};
-pub use self::{external::External, run::Summary, scenario::Oracle};
+pub use self::{external::External, failure::Failure, run::Summary, scenario::Oracle};
+use self::{
+    scenario::{Operator, Scenario, Settings},
+    timeline::file,
+};
 use crate::{
     FakeApi,
     jobs::{JobEnd, JobEnds},
@@ -381,39 +389,39 @@ impl Simulation {
     /// runs that history alone.
     ///
     /// # Panics
-    /// At the first history that fails, with its story.
+    /// At the first history that fails, with its story. It also writes the [timeline](Failure::timeline) of the history to
+    /// `target/simulate/`, in a file with the name of the test, and the story says where; without a failure, the file is removed.
     #[track_caller]
     pub fn run(self) {
         match self.check() {
-            Ok(summary) => println!("{summary}"),
-            Err(story) => panic!("{story}"),
+            Ok(summary) => {
+                file::remove();
+                println!("{summary}");
+            }
+            Err(failure) => {
+                let page = failure.timeline.as_deref().and_then(file::keep);
+                let line = page.map(|page| format!("\ntimeline: {page}"));
+                panic!("{failure}{}", line.unwrap_or_default());
+            }
         }
     }
 
     /// Runs the simulation like [`run`](Self::run), and returns what it has tried.
     ///
     /// # Errors
-    /// The story of the first history that fails.
-    pub fn check(self) -> anyhow::Result<Summary> {
+    /// The first history that fails; or why nothing can be simulated.
+    pub fn check(self) -> Result<Summary, Failure> {
         let test = thread::current().name().map(str::to_owned);
         let asked = std::env::var(run::VARIABLE)
             .ok()
             .filter(|asked| !asked.is_empty());
         // In a thread of its own, because the caller may be inside a runtime.
         let Self { scenario, settings } = self;
-        let run = move || {
-            let run = || run::all(scenario, &settings, test.as_deref(), asked.as_deref());
-            let ended = panic::catch_unwind(panic::AssertUnwindSafe(run));
-            ended.unwrap_or_else(|_| {
-                let panic = history_run::first_panic().unwrap_or_default();
-                Err(anyhow::anyhow!(
-                    "the simulation itself panicked, or a step of its user: {panic}"
-                ))
-            })
-        };
+        let run = move || run::all(scenario, &settings, test.as_deref(), asked.as_deref());
         let thread = thread::Builder::new().name("simulation".to_owned());
-        let ended = thread.spawn(run)?.join();
-        ended.unwrap_or_else(|_| Err(anyhow::anyhow!("the simulation panicked")))
+        let started = thread.spawn(run).map_err(|error| Failure::unable(&error))?;
+        let ended = started.join();
+        ended.unwrap_or_else(|_| Err(Failure::unable(&"the simulation panicked")))
     }
 
     /// The trace of the history without faults, for tests that compare two runs.

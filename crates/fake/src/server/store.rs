@@ -44,13 +44,13 @@ impl Stored {
 
 /// One change of one object.
 #[derive(Clone, Debug)]
-pub(super) struct Change {
-    pub(super) version: u64,
-    pub(super) path: Path,
+pub struct Change {
+    pub version: u64,
+    pub path: Path,
     /// The object before the change; `None` if it is new.
-    pub(super) old: Option<Value>,
-    pub(super) new: Value,
-    pub(super) gone: bool,
+    pub old: Option<Value>,
+    pub new: Value,
+    pub gone: bool,
 }
 
 /// Where the time of day comes from.
@@ -171,6 +171,11 @@ impl Objects {
         changes
             .map(|change| (change.new.clone(), !change.gone))
             .collect()
+    }
+
+    /// Takes all changes out, for a report: what would read them ends with this server.
+    pub fn take_changes(&mut self) -> Vec<Change> {
+        std::mem::take(&mut self.changes)
     }
 
     /// The version of the last change of anything but a Lease, which changes all the time.

@@ -231,6 +231,9 @@ async fn work<K: Object>(controller: Arc<Reconciler<K>>, key: Key) {
     }
     if simulated::elapsed().is_some() {
         let error = done.as_ref().err();
+        if let Some(failure) = error.filter(|failure| failure.waits().is_none()) {
+            simulated::failed(&format!("{} `{key}`", core.name), &failure.to_string());
+        }
         let error = error.map(|failure| (key.clone(), failure.to_string()));
         let mut errors = locked(&controller.errors);
         errors.remove(&key);

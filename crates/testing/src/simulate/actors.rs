@@ -6,7 +6,7 @@ use hyper::Method;
 use serde_json::{Map, Value, json};
 use tokio::time::sleep;
 
-use super::{network::Network, state::State};
+use super::{network::Network, state::State, who::Who};
 use crate::{
     FakeApi,
     jobs::JobEnds,
@@ -35,7 +35,9 @@ pub(super) async fn collect(api: FakeApi, network: Network) {
     loop {
         network.stored(0).await;
         sleep(COLLECTS).await;
+        network.stored_by_the_last();
         api.change(crate::server::Objects::collect_garbage);
+        network.stored_by(Who::GarbageCollector);
     }
 }
 
@@ -44,9 +46,11 @@ pub(super) async fn play(api: FakeApi, network: Network, jobs: JobEnds) {
     loop {
         network.stored(1).await;
         sleep(PLAYS).await;
+        network.stored_by_the_last();
         for plural in ["deployments", "statefulsets", "pods", "jobs"] {
             for object in api.all_json(plural) {
                 act(&api, plural, &object, &jobs);
+                network.stored_by(Who::Kubelet);
             }
         }
     }

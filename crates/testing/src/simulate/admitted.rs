@@ -3,7 +3,7 @@
 use futures_util::FutureExt as _;
 use serde_json::Value;
 
-use super::{network::Network, trace::Happened};
+use super::{network::Network, trace::Happened, who::Who};
 use crate::server::{Decided, Objects, Path, USER};
 
 impl Network {
@@ -65,7 +65,7 @@ impl Network {
         let what = format!("what the user writes is rejected: {path}: {message}");
         let mut state = self.lock();
         state.rejected.push(what.clone());
-        self.record(&mut state, Happened::Action(what));
+        self.record(&mut state, Happened::Action(Who::ApiServer, what));
         Err(())
     }
 }

@@ -9,13 +9,14 @@ use serde_json::Value;
 
 use super::{
     explore::{self, Change},
+    failure::Failure,
     history::{Created, History},
     history_run,
     oracle::{self, Finding, Reference},
     plan::{Fault, PATTERNS, Plan, What},
     plans::{self, Plans},
     scenario::Scenario,
-    state, story, trace,
+    state, story, timeline, trace,
 };
 use crate::{FakeApi, server::Path};
 
@@ -77,9 +78,9 @@ impl<'a> Comparison<'a> {
     }
 
     /// Fails if the operator has a defect even without faults; `plan` is what leads to this scenario.
-    pub(super) fn check_reference(&self, plan: &Plan) -> anyhow::Result<()> {
+    pub(super) fn check_reference(&self, plan: &Plan) -> Result<(), Failure> {
         match oracle::check_reference(&self.scenario, &self.reference) {
-            Some(finding) => Err(self.error(plan, &finding, &self.reference.history)),
+            Some(finding) => Err(self.failure(plan, &finding, &self.reference.history)),
             None => Ok(()),
         }
     }
@@ -145,7 +146,7 @@ impl<'a> Comparison<'a> {
     }
 
     /// The same with one step: this change of a spec, from 1. Fails if the operator has a defect then.
-    fn explored(&self, number: usize) -> anyhow::Result<Arc<Explored<'a>>> {
+    fn explored(&self, number: usize) -> Result<Arc<Explored<'a>>, Failure> {
         let known = || self.explored.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(explored) = known().get(&number) {
             return Ok(explored.clone());
@@ -153,7 +154,8 @@ impl<'a> Comparison<'a> {
         let change = number.checked_sub(1).and_then(|at| self.changes.get(at));
         let Some((path, change)) = change.cloned() else {
             let count = self.changes.len();
-            anyhow::bail!("the specs have {count} changes, and not a change {number}");
+            let why = format!("the specs have {count} changes, and not a change {number}");
+            return Err(Failure::unable(&why));
         };
         let mut scenario = (*self.scenario).clone();
         let title = change.title();
@@ -211,7 +213,7 @@ impl<'a> Comparison<'a> {
     }
 
     /// Runs the history of a plan.
-    pub(super) fn run(&self, plan: &Plan) -> anyhow::Result<()> {
+    pub(super) fn run(&self, plan: &Plan) -> Result<(), Failure> {
         let Some(change) = plan.explored() else {
             return self.run_history(plan);
         };
@@ -224,13 +226,13 @@ impl<'a> Comparison<'a> {
     }
 
     /// Runs the history of a plan, whose change of a spec is a step of this scenario.
-    fn run_history(&self, plan: &Plan) -> anyhow::Result<()> {
+    fn run_history(&self, plan: &Plan) -> Result<(), Failure> {
         let (history, finding) = self.checked(plan);
         let Some(finding) = finding else {
             return Ok(());
         };
         let (plan, history, finding) = self.shrunk(plan.clone(), history, finding);
-        Err(self.error(&plan, &finding, &history))
+        Err(self.failure(&plan, &finding, &history))
     }
 
     fn checked(&self, plan: &Plan) -> (History, Option<Finding>) {
@@ -264,8 +266,15 @@ impl<'a> Comparison<'a> {
         (plan, history, finding)
     }
 
-    fn error(&self, plan: &Plan, finding: &Finding, history: &History) -> anyhow::Error {
-        anyhow::Error::msg(story::of(self.test, plan, finding, history))
+    /// How a history fails; how many there were is not known here.
+    fn failure(&self, plan: &Plan, finding: &Finding, history: &History) -> Failure {
+        Failure {
+            story: story::of(self.test, plan, finding, history),
+            histories: 1,
+            oracle: Some(finding.oracle),
+            plan: plan.to_string(),
+            timeline: Some(timeline::page(self.test, plan, finding, history)),
+        }
     }
 }
 

@@ -10,6 +10,7 @@ use super::{
     plan::What,
     replica::Replica,
     trace::Happened,
+    who::Who,
 };
 use crate::server::line;
 
@@ -34,7 +35,7 @@ impl Network {
                 )
             }
         };
-        self.record(&mut state, Happened::Fault(what));
+        self.record(&mut state, Happened::Fault(Who::ApiServer, what));
     }
 
     /// Lets the watches deliver that are held back, and what is on its way arrive; returns whether there is anything.
@@ -48,7 +49,7 @@ impl Network {
             let held: Vec<_> = state.held.extract_if(.., is_over).collect();
             for hold in &held {
                 let what = format!("the watch of {} delivers again", hold.kind);
-                self.record(&mut state, Happened::Action(what));
+                self.record(&mut state, Happened::Action(Who::ApiServer, what));
             }
             let is_missed = |one: &mut Subscriber| {
                 let mut missed = held.iter().filter(|hold| hold.how == How::Missed);
@@ -85,7 +86,7 @@ impl Network {
             }
             let any = !trickled.is_empty();
             for what in trickled {
-                self.record(&mut state, Happened::Action(what));
+                self.record(&mut state, Happened::Action(Who::ApiServer, what));
             }
             any
         })
@@ -118,10 +119,8 @@ impl Network {
         let mut state = self.lock();
         let was_slow = state.slow.take().is_some();
         if was_slow {
-            self.record(
-                &mut state,
-                Happened::Action("what was on its way arrives".to_owned()),
-            );
+            let what = "what was on its way arrives".to_owned();
+            self.record(&mut state, Happened::Action(Who::ApiServer, what));
             self.arrived.notify_waiters();
         }
         was_slow
@@ -144,7 +143,7 @@ impl Replica {
         let what = format!(
             "write {number}, in which {who} {action}, is on its way until everything else is idle"
         );
-        self.network.tell(Happened::Fault(what));
+        self.network.tell(Happened::Fault(Who::ApiServer, what));
         let actions: Vec<_> = faults.extract_if(.., |what| what.is_an_action()).collect();
         self.act(&actions);
         self.overtaken().await;
@@ -154,7 +153,7 @@ impl Replica {
     pub(super) async fn overtake_answer(&self, number: usize) {
         let what =
             format!("the answer of write {number} is on its way until everything else is idle");
-        self.network.tell(Happened::Fault(what));
+        self.network.tell(Happened::Fault(Who::ApiServer, what));
         self.overtaken().await;
     }
 

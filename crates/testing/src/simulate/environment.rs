@@ -26,6 +26,7 @@ use super::{
     plan::Plan,
     replica::Replica,
     replicas,
+    requests::MANAGER,
     scenario::{Operator, Oracle, Scenario},
     state::{self, State},
     trace::Happened,
@@ -207,8 +208,7 @@ impl Environment {
         if self.plan.starts_behind() && number > 1 {
             clock = clock.behind(BEHIND);
         }
-        let mut manager: Manager =
-            harness::manager(options, "test.example.com", &connection, clock);
+        let mut manager: Manager = harness::manager(options, MANAGER, &connection, clock);
         harness::report_loops(&mut manager);
         register(&mut manager);
         // They answer also while the operator restarts: those of the process that started last.
@@ -217,6 +217,7 @@ impl Environment {
         self.network.lock().notes.extend(notes);
         let controllers = Controllers::of(&manager);
         let controllers = controllers.map_err(|error| (Oracle::Runs, format!("{error:#}")))?;
+        self.network.lock().controllers = controllers.names().count();
         self.processes.push(Process {
             number,
             controllers: Some(controllers),
@@ -378,7 +379,8 @@ impl Environment {
                     return Err((Oracle::Runs, format!("the operator ended: {error}")));
                 }
                 let what = format!("replica {number} ends, because it no longer leads");
-                self.network.tell(Happened::Action(what));
+                let who = self.network.operator(number);
+                self.network.tell(Happened::Ended(who, what));
                 self.network.lock().replicas.running.remove(&number);
                 self.restart(&[number]).await?;
             }

@@ -16,6 +16,7 @@ use super::{
     plan::What,
     replica::Replica,
     state::State,
+    trace::Write,
 };
 
 thread_local! {
@@ -175,9 +176,9 @@ impl<T: Default + Serialize + Send + 'static> External<T> {
             return Ok(self.answer(what, change).0);
         };
         let action = format!("calls {}: it {what}", self.name);
-        let (number, faults) = replica.begin_call(&action).await?;
+        let (call, faults) = replica.begin_call(&self.name, action).await?;
         let (answer, changed) = self.answer(what, change);
-        replica.end_call(number, action, changed, &faults).await?;
+        replica.end_call(Write { changed, ..call }, &faults).await?;
         Ok(answer)
     }
 
@@ -265,15 +266,23 @@ impl Replica {
         Self { network, number }
     }
 
-    /// Begins a call of a service: its number, and the faults that happen at it.
-    async fn begin_call(&self, action: &str) -> anyhow::Result<(usize, Vec<What>)> {
+    /// Begins a call of a service, with the faults that happen at it.
+    async fn begin_call(
+        &self,
+        service: &str,
+        action: String,
+    ) -> anyhow::Result<(Write, Vec<What>)> {
         self.travel().await;
         let (number, mut faults) = self.network.next_write();
-        self.overtake_request(number, action, &mut faults).await;
+        self.overtake_request(number, &action, &mut faults).await;
+        let call = Write {
+            service: Some(service.to_owned()),
+            ..Write::new(number, self.who(None), action)
+        };
         for what in &faults {
             match what {
                 What::CrashBefore | What::Failover(Failover::CutOff | Failover::LateWrite) => {
-                    self.end_before(number, action).await;
+                    self.end_before(number, &call.action).await;
                 }
                 What::Refused(
                     Refusal::Conflict
@@ -283,23 +292,18 @@ impl Replica {
                 ) => {}
                 What::Refused(_) => {
                     let answer = "it fails, and nothing is done".to_owned();
-                    self.tell_write(number, String::new(), action.to_owned(), false, answer, 0);
+                    self.tell_write(Write { answer, ..call });
                     anyhow::bail!("the service is not available");
                 }
                 other => self.disturb(other),
             }
         }
-        Ok((number, faults))
+        Ok((call, faults))
     }
 
     /// Ends a call that was done.
-    async fn end_call(
-        &self,
-        number: usize,
-        action: String,
-        changed: bool,
-        faults: &[What],
-    ) -> anyhow::Result<()> {
+    async fn end_call(&self, call: Write, faults: &[What]) -> anyhow::Result<()> {
+        let number = call.number;
         let lost = [Refusal::TimeoutApplied, Refusal::Unanswered].map(What::Refused);
         let is_lost = faults.iter().any(|fault| lost.contains(fault));
         let answer = if is_lost {
@@ -307,7 +311,8 @@ impl Replica {
         } else {
             "200 OK"
         };
-        self.tell_write(number, String::new(), action, changed, answer.to_owned(), 0);
+        let answer = answer.to_owned();
+        self.tell_write(Write { answer, ..call });
         // What holds always may concern the service.
         self.network.deliver();
         self.afterwards(number, faults).await;

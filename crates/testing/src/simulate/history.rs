@@ -4,8 +4,8 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use serde_json::Value;
 
-use super::{scenario::Oracle, state::State, trace::Event};
-use crate::server::{Path, Rules};
+use super::{scenario::Oracle, state::State, trace::Event, who::Stored};
+use crate::server::{Change, Path, Rules};
 
 /// Why a history cannot go on.
 pub(super) type Broken = (Oracle, String);
@@ -14,6 +14,9 @@ pub(super) type Broken = (Oracle, String);
 #[derive(Debug, Default)]
 pub(super) struct History {
     pub(super) events: Vec<Event>,
+    /// All that was stored, and by whom; for the timeline.
+    pub(super) changes: Vec<Change>,
+    pub(super) authors: Vec<Stored>,
     /// Each state at rest: after the objects were created, and after each step of the user.
     pub(super) states: Vec<State>,
     /// How many events there were at each of these states.

@@ -24,8 +24,9 @@ use super::{
     state,
     surroundings::ELSEWHERE,
     trace::Happened,
+    who::Who,
 };
-use crate::server::Path;
+use crate::server::{Objects, Path};
 
 /// When every history begins.
 const BEGIN: i64 = 1_767_225_600;
@@ -40,7 +41,7 @@ impl Environment {
         self.history.before = self.state();
         if let Some(by) = self.plan.lateness() {
             let what = format!("everything due happens {} s late", by.as_secs());
-            self.network.tell(Happened::Fault(what));
+            self.network.tell(Happened::Fault(Who::Others, what));
         }
         for what in self.plan.at(0) {
             if let What::Trickle(kind) = what {
@@ -53,6 +54,7 @@ impl Environment {
         for (path, create) in &scenario.objects {
             self.network.tell(Happened::User(format!("creates {path}")));
             create(&self.api);
+            self.network.stored_by(Who::User);
         }
         self.network.lock().created = true;
         if self.plan.at_once() {
@@ -65,7 +67,7 @@ impl Environment {
         if !self.scenario.passes.is_zero() {
             let days = self.scenario.passes.as_secs() / 86_400;
             let what = format!("{days} days pass");
-            self.network.tell(Happened::Action(what));
+            self.network.tell(Happened::Action(Who::Others, what));
             self.pass().await?;
             self.rest().await?;
         }
@@ -126,7 +128,7 @@ impl Environment {
 
     async fn undo(&mut self, before: Vec<(Path, Value)>) -> Result<(), Broken> {
         let what = "the user takes that back".to_owned();
-        self.network.tell(Happened::Fault(what));
+        self.network.tell(Happened::Fault(Who::User, what));
         for (path, object) in before {
             if let Some(now) = self.api.stored(&path) {
                 self.api.write(&path, restored(&now, object));
@@ -217,8 +219,10 @@ pub(super) fn run(scenario: &Arc<Scenario>, plan: &Plan, seed: u64) -> History {
         // Hours that differ between seeds show what depends on the time.
         let hours = i64::try_from(seed % 1_000).unwrap_or_default() * 3600;
         let start = Timestamp::from_second(BEGIN + hours).unwrap_or_default();
-        let _simulation = Simulation::begin(seed, start);
+        let simulation = Simulation::begin(seed, start);
         let mut environment = Environment::new(scenario, plan);
+        let network = environment.network.clone();
+        simulation.on_failure(move |reconcile, error| network.reconcile_failed(reconcile, error));
         let broken = environment.live().await.err();
         ended(environment, broken)
     })
@@ -246,10 +250,12 @@ fn ended(mut environment: Environment, broken: Option<Broken>) -> History {
     history.misplaced_steps = std::mem::take(&mut state.misplaced_steps);
     history.idle_steps = std::mem::take(&mut state.idle_steps);
     history.events = std::mem::take(&mut state.events);
+    history.authors = std::mem::take(&mut state.authors);
     history.kinds = state.kinds.iter().cloned().collect();
     history.reads_old = state.lag.is_allowed;
     history.writes = state.writes;
     drop(state);
+    history.changes = environment.api.change_quietly(Objects::take_changes);
     history
 }
 

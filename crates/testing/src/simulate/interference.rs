@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{
     environment::Environment, history::Broken, plan::What, replica::Replica, state::TOUCHED,
-    trace::Happened,
+    trace::Happened, who::Who,
 };
 use crate::server::Path;
 
@@ -31,7 +31,7 @@ impl Environment {
             };
             let version = path.version();
             let what = format!("the user reads {path} in version {version}, and writes that back");
-            self.network.tell(Happened::Fault(what));
+            self.network.tell(Happened::Fault(Who::User, what));
             let Some(shown) = self.api.stored(&path) else {
                 continue;
             };
@@ -87,7 +87,8 @@ impl Replica {
         });
         if changed.is_some() {
             let what = format!("someone else annotates {object}");
-            self.network.tell(Happened::Fault(what));
+            self.network.tell(Happened::Fault(Who::Others, what));
+            self.network.stored_by(Who::Others);
         }
     }
 
@@ -103,7 +104,8 @@ impl Replica {
         });
         if removed.is_some() {
             let what = format!("someone else removes {object}");
-            self.network.tell(Happened::Fault(what));
+            self.network.tell(Happened::Fault(Who::Others, what));
+            self.network.stored_by(Who::Others);
         }
     }
 }

@@ -7,7 +7,7 @@ use serde_json::json;
 use tokio::time::{Instant, sleep};
 use tower::BoxError;
 
-use super::{network::Network, replica::Replica, trace::Happened};
+use super::{network::Network, replica::Replica, trace::Happened, who::Who};
 use crate::server::{Call, Content, Path};
 
 /// How long the next leader works before a write of the last one arrives.
@@ -27,8 +27,9 @@ impl Network {
         let late = std::mem::take(&mut self.lock().replicas.late);
         for (number, call) in late {
             let what = format!("write {number} of the replica that led before arrives");
-            self.tell(Happened::Fault(what));
+            self.tell(Happened::Fault(Who::ApiServer, what));
             self.api.answer_reviewed(&call).await;
+            self.stored_by(Who::ApiServer);
         }
     }
 }
@@ -48,7 +49,8 @@ impl Replica {
             call.path.object()
         );
         state.unled = Some(what.clone());
-        self.network.record(&mut state, Happened::Fault(what));
+        let fault = Happened::Fault(self.network.operator(self.number), what);
+        self.network.record(&mut state, fault);
     }
 
     /// Answers a request for the Lease.
@@ -78,7 +80,8 @@ impl Replica {
         state.replicas.holder = is_held.then(|| (self.number, Instant::now()));
         if is_held && before != Some(self.number) {
             let what = format!("replica {} leads", self.number);
-            self.network.record(&mut state, Happened::Action(what));
+            let leads = Happened::Action(self.network.operator(self.number), what);
+            self.network.record(&mut state, leads);
             if !state.replicas.late.is_empty() {
                 tokio::spawn(self.network.clone().arrive_late());
             }
@@ -108,7 +111,8 @@ impl Replica {
             .filter(|watch| watch.replica != self.number)
             .for_each(|watch| watch.is_dead = true);
         let what = "the connections of the other replica's watches are dead".to_owned();
-        self.network.record(&mut state, Happened::Fault(what));
+        let fault = Happened::Fault(self.network.operator(self.number), what);
+        self.network.record(&mut state, fault);
     }
 
     /// From now on, the Lease is not renewed.
@@ -119,7 +123,8 @@ impl Replica {
             "from now on, replica {} cannot renew its Lease",
             self.number
         );
-        self.network.record(&mut state, Happened::Fault(what));
+        let fault = Happened::Fault(self.network.operator(self.number), what);
+        self.network.record(&mut state, fault);
     }
 
     /// From now on, no request arrives, nor does this write, unless it arrives late.
@@ -133,7 +138,8 @@ impl Replica {
             if is_late && call.body["metadata"]["generateName"].is_null() {
                 state.replicas.late.push((number, call.clone()));
             }
-            self.network.record(&mut state, Happened::Fault(what));
+            let fault = Happened::Fault(self.network.operator(self.number), what);
+            self.network.record(&mut state, fault);
         }
     }
 }

@@ -19,6 +19,7 @@ use super::{
     replicas::Replicas,
     scenario::Scenario,
     trace::{Event, Happened},
+    who::{Stored, Who},
 };
 use crate::{
     fake::FakeApi,
@@ -76,6 +77,10 @@ pub(super) struct State {
     pub(super) contended: Option<(Path, usize)>,
     pub(super) watches: Vec<Subscriber>,
     pub(super) events: Vec<Event>,
+    /// Who has stored what.
+    pub(super) authors: Vec<Stored>,
+    /// How many controllers the operator has.
+    pub(super) controllers: usize,
     /// The kinds that it watches.
     pub(super) kinds: BTreeSet<String>,
     /// How many steps the user has taken.
@@ -193,7 +198,8 @@ impl Network {
         let number = state.replicas.working();
         state.replicas.running.remove(&number);
         state.replicas.ended.push(number);
-        self.record(&mut state, Happened::Fault(what));
+        let ended = Happened::Ended(self.operator(number), what);
+        self.record(&mut state, ended);
         self.crashed.notify_one();
     }
 
@@ -265,9 +271,11 @@ impl Network {
             }
             recreated
         });
+        self.stored_by_the_last();
         for (path, object) in recreated {
             self.tell(Happened::User(format!("creates {path} again")));
             self.api.write(&path, object);
+            self.stored_by(Who::User);
         }
         self.check_invariants();
     }
@@ -290,7 +298,7 @@ impl Network {
         self.api.change_quietly(now);
         self.lock().lag.since = Some(Instant::now());
         let what = "from now on, the API server lags: lists with resourceVersion=0 show what is stored now";
-        self.tell(Happened::Fault(what.to_owned()));
+        self.tell(Happened::Fault(Who::ApiServer, what.to_owned()));
     }
 
     /// Ends the lag of the API server; returns whether it did.
@@ -300,7 +308,7 @@ impl Network {
             let current = |objects: &mut Objects| objects.lags_at = None;
             self.api.change_quietly(current);
             let what = "the API server no longer lags".to_owned();
-            self.tell(Happened::Action(what));
+            self.tell(Happened::Action(Who::ApiServer, what));
         }
         lagged
     }

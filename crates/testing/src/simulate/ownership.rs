@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::{
     environment::Environment, explore, external, history::Broken, plan::What, trace::Happened,
+    who::Who,
 };
 use crate::server::{Objects, Path};
 
@@ -45,7 +46,7 @@ impl Environment {
                         continue;
                     };
                     self.network
-                        .tell(Happened::Fault(format!("someone {what}")));
+                        .tell(Happened::Fault(Who::Others, format!("someone {what}")));
                     external::drift(*number);
                     self.reconcile_again(false);
                     self.rest_again().await?;
@@ -61,7 +62,7 @@ impl Environment {
             return Ok(());
         };
         let what = format!("someone deletes {path} by hand");
-        self.network.tell(Happened::Fault(what));
+        self.network.tell(Happened::Fault(Who::Others, what));
         self.api.change(|objects| objects.delete_now(&path));
         self.rest_again().await
     }
@@ -82,7 +83,7 @@ impl Environment {
         };
         let field = shown(pointer);
         let what = format!("someone sets {field} of {path} to {new} by hand");
-        self.network.tell(Happened::Fault(what));
+        self.network.tell(Happened::Fault(Who::Others, what));
         set(&mut object, pointer, Some(new));
         object["metadata"]["generation"] = Value::Null;
         self.api.change(|objects| objects.put(&path, object));
@@ -104,7 +105,8 @@ impl Environment {
         };
         let before = object.pointer(pointer).cloned();
         let new = value(before.as_ref().unwrap_or(&Value::Null));
-        self.network.tell(Happened::Fault(format!("{who} {path}")));
+        self.network
+            .tell(Happened::Fault(Who::Others, format!("{who} {path}")));
         self.put_field(&path, object, pointer, Some(new.clone()));
         self.idle().await?;
         self.reconcile_again(false);
@@ -121,7 +123,7 @@ impl Environment {
             return Ok(());
         }
         let what = format!("{who} {path} back");
-        self.network.tell(Happened::Fault(what));
+        self.network.tell(Happened::Fault(Who::Others, what));
         self.put_field(&path, object, pointer, before);
         self.rest_again().await
     }

@@ -53,7 +53,9 @@ impl Environment {
             self.network.crash("the operator ends at rest".to_owned());
         } else {
             let what = "everything is reconciled again".to_owned();
-            self.network.tell(Happened::Action(what));
+            let number = self.network.lock().replicas.working();
+            let who = self.network.operator(number);
+            self.network.tell(Happened::Action(who, what));
             self.enqueue_all();
         }
         self.mark()
@@ -65,7 +67,10 @@ impl Environment {
         let is_other = |it: &Event| {
             matches!(
                 it.what,
-                Happened::User(_) | Happened::Action(_) | Happened::Fault(_)
+                Happened::User(_)
+                    | Happened::Ended(..)
+                    | Happened::Action(..)
+                    | Happened::Fault(..)
             )
         };
         state.faults > mark.faults || state.events[mark.events..].iter().any(is_other)
@@ -79,7 +84,7 @@ impl Environment {
             return Vec::new();
         }
         let new = state.events[mark.events..].iter();
-        let changes = new.filter(|it| matches!(it.what, Happened::Wrote { changed: true, .. }));
+        let changes = new.filter(|it| matches!(&it.what, Happened::Wrote(write) if write.changed));
         changes.cloned().collect()
     }
 }

@@ -1,7 +1,6 @@
 //! The one place where requests of the operator leave: here they are refused, lost or delayed, and here its process ends.
 
 use std::{
-    hash::{DefaultHasher, Hash as _, Hasher as _},
     task::{Context, Poll},
     time::Duration,
 };
@@ -19,7 +18,8 @@ use super::{
     faults::{Failover, Refusal, error, status},
     network::{How, Network, Subscriber},
     plan::What,
-    trace::Happened,
+    requests::{changed_fields, controller},
+    trace::{Happened, Write},
 };
 use crate::server::{Call, Content, line, response};
 
@@ -103,13 +103,13 @@ impl Replica {
         let (path, api) = (call.path.object(), &self.network.api);
         let exists = api.change_quietly(|objects| objects.get(&path).is_some());
         let needed = permissions.missing(call, exists)?;
+        let (who, asked) = (self.who(controller(call)), self.request(call));
         let mut state = self.network.lock();
         state.requests += 1;
         let what = format!("the role does not allow the operator {needed}");
-        if state.denied.is_none() {
-            state.denied = Some(what.clone());
-            self.network.record(&mut state, Happened::Fault(what));
-        }
+        state.denied.get_or_insert(what);
+        self.network
+            .record(&mut state, Happened::Denied(who, asked));
         Some(error(StatusCode::FORBIDDEN, "Forbidden"))
     }
 
@@ -219,7 +219,11 @@ impl Replica {
                 What::Refused(refusal) => {
                     if let Some(answer) = refusal.unapplied() {
                         let text = answer.as_ref().map_or_else(ToString::to_string, status);
-                        self.wrote(number, call, false, &text);
+                        let write = self.write_of(number, call);
+                        self.tell_write(Write {
+                            answer: text,
+                            ..write
+                        });
                         return answer;
                     }
                 }
@@ -228,9 +232,11 @@ impl Replica {
         }
         self.interfere(&call.path);
         let before = api.change_quietly(|objects| objects.version());
-        let action = self.action(call);
+        let old = self.stored(&call.path);
+        let write = self.write_of(number, call);
         let mut answer = Ok(api.answer_reviewed(call).await);
         let changed = api.change_quietly(|objects| objects.version()) != before;
+        let fields = changed_fields(call, old, self.stored(&call.path));
         let mut text = answer
             .as_ref()
             .map_or_else(|_: &BoxError| String::new(), status);
@@ -247,7 +253,12 @@ impl Replica {
                 _ => {}
             }
         }
-        self.record(number, call, action, changed, text);
+        self.tell_write(Write {
+            changed,
+            fields,
+            answer: text,
+            ..write
+        });
         self.afterwards(number, &faults).await;
         answer
     }
@@ -299,75 +310,6 @@ impl Replica {
         }
     }
 
-    fn wrote(&self, number: usize, call: &Call, changed: bool, answer: &str) {
-        self.record(number, call, self.action(call), changed, answer.to_owned());
-    }
-
-    fn record(&self, number: usize, call: &Call, action: String, changed: bool, answer: String) {
-        let mut hasher = DefaultHasher::new();
-        call.body.to_string().hash(&mut hasher);
-        let kind = call.path.resource();
-        self.tell_write(number, kind, action, changed, answer, hasher.finish());
-    }
-
-    /// Records a write; `sent` is a hash of what was sent.
-    pub(super) fn tell_write(
-        &self,
-        number: usize,
-        kind: String,
-        action: String,
-        changed: bool,
-        answer: String,
-        sent: u64,
-    ) {
-        let what = Happened::Wrote {
-            number,
-            who: self.name(),
-            kind,
-            action,
-            changed,
-            answer,
-            sent,
-        };
-        let mut state = self.network.lock();
-        state.changes += usize::from(changed);
-        self.network.record(&mut state, what);
-    }
-
-    /// What it is called in stories.
-    pub(super) fn name(&self) -> String {
-        if self.network.plan.has_replicas() {
-            format!("replica {}", self.number)
-        } else {
-            "the operator".to_owned()
-        }
-    }
-
-    /// What a write does, in words.
-    pub(super) fn action(&self, call: &Call) -> String {
-        let object = call.path.object();
-        let exists = self
-            .network
-            .0
-            .api
-            .change_quietly(|objects| objects.get(&object).is_some());
-        let verb = match (&call.method, call.path.subresource.as_str()) {
-            (&Method::DELETE, _) => "deletes",
-            (_, "status") => "writes the status of",
-            (_, other) if !other.is_empty() => return format!("writes {}", call.path),
-            (&Method::POST, _) => "creates",
-            _ if !exists => "creates",
-            _ => "changes",
-        };
-        let mut object = object.to_string();
-        let meta = &call.body["metadata"];
-        let given = meta["name"].as_str().or(meta["generateName"].as_str());
-        if let Some(given) = given.filter(|_| call.path.name.is_empty()) {
-            object = format!("{}/{given}", object.trim_end_matches('/'));
-        }
-        format!("{verb} {object}")
-    }
-
     /// Ends the process before a write.
     pub(super) async fn end_before(&self, number: usize, action: &str) {
         let who = self.name();
@@ -384,10 +326,11 @@ impl Replica {
     }
 
     fn stop(&self, what: String) {
+        let who = self.who(None);
         let mut state = self.network.lock();
         state.replicas.running.remove(&self.number);
         state.replicas.ended.push(self.number);
-        self.network.record(&mut state, Happened::Fault(what));
+        self.network.record(&mut state, Happened::Ended(who, what));
         self.network.crashed.notify_one();
     }
 }

@@ -4,6 +4,7 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     fmt,
     io::{IsTerminal as _, Write as _, stderr},
+    panic::{self, AssertUnwindSafe},
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -14,6 +15,8 @@ use tokio::runtime::Builder;
 
 use super::{
     comparison::Comparison,
+    failure::Failure,
+    history_run,
     plan::Plan,
     project::{self, Project},
     scenario::{Operator, Scenario, Settings},
@@ -29,7 +32,7 @@ use crate::{
 pub(super) const VARIABLE: &str = "KBR_SIMULATE";
 
 /// What a simulation has tried.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
     /// The number of histories, that without faults included.
     pub histories: usize,
@@ -56,24 +59,45 @@ pub(super) fn all(
     settings: &Settings,
     test: Option<&str>,
     asked: Option<&str>,
-) -> anyhow::Result<Summary> {
+) -> Result<Summary, Failure> {
+    let mut summary = Summary::default();
+    let run = || tried(scenario, settings, test, asked, &mut summary);
+    let ended = panic::catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|_| {
+        let panic = history_run::first_panic().unwrap_or_default();
+        let why = format!("the simulation itself panicked, or a step of its user: {panic}");
+        Err(Failure::unable(&why))
+    });
+    match ended {
+        Ok(()) => Ok(summary),
+        Err(failure) => Err(Failure {
+            histories: summary.histories + failure.histories,
+            ..failure
+        }),
+    }
+}
+
+/// Runs all histories until one fails, and counts those that do not.
+fn tried(
+    scenario: Scenario,
+    settings: &Settings,
+    test: Option<&str>,
+    asked: Option<&str>,
+    summary: &mut Summary,
+) -> Result<(), Failure> {
     let time = asked.and_then(duration);
     let replay = if let Some(asked) = asked.filter(|_| time.is_none()) {
         vec![plan_of(asked)?]
     } else {
         let pinned = settings.replay.iter().map(|plan| plan_of(plan));
-        pinned.collect::<anyhow::Result<_>>()?
+        pinned.collect::<Result<_, _>>()?
     };
-    let (scenario, mut notes) = prepared(scenario)?;
-    let comparison = Comparison::new(Arc::new(scenario), settings.seed, test, &mut notes);
+    let (scenario, notes) = prepared(scenario).map_err(|error| Failure::unable(&error))?;
+    summary.notes = notes;
+    let comparison = Comparison::new(Arc::new(scenario), settings.seed, test, &mut summary.notes);
     comparison.check_reference(&Plan::default())?;
-    let mut summary = Summary {
-        histories: 1,
-        patterns: BTreeMap::new(),
-        notes,
-    };
+    summary.histories = 1;
     if replay.is_empty() {
-        try_all(&comparison, settings, time, &mut summary)?;
+        try_all(&comparison, settings, time, summary)?;
     }
     for plan in &replay {
         comparison.run(plan)?;
@@ -94,7 +118,7 @@ pub(super) fn all(
     let notes = notes
         .map(|it| format!("the match condition `{it}` of a webhook is not evaluated{without}"));
     summary.notes.extend(notes);
-    Ok(summary)
+    Ok(())
 }
 
 /// Runs the histories that follow from the one without faults: so many, or for this time.
@@ -103,7 +127,7 @@ fn try_all(
     settings: &Settings,
     time: Option<Duration>,
     summary: &mut Summary,
-) -> anyhow::Result<()> {
+) -> Result<(), Failure> {
     let (began, wanted) = (Instant::now(), settings.histories.saturating_sub(1));
     let is_over = || time.is_some_and(|time| began.elapsed() > time);
     let mut progress = time.map(Progress::begin);
@@ -221,12 +245,12 @@ impl Summary {
 }
 
 /// Reads a plan.
-pub(super) fn plan_of(text: &str) -> anyhow::Result<Plan> {
+pub(super) fn plan_of(text: &str) -> Result<Plan, Failure> {
     let plan: Result<Plan, _> = text.parse();
     plan.map_err(|error| {
-        anyhow::anyhow!(
-            "{error}\nhelp: `{VARIABLE}` is a plan, as a failure prints it, or a time such as `10m`"
-        )
+        let help =
+            format!("`{VARIABLE}` is a plan, as a failure prints it, or a time such as `10m`");
+        Failure::unable(&format!("{error}\nhelp: {help}"))
     })
 }
 

@@ -19,10 +19,10 @@ pub(super) type State = BTreeMap<String, Value>;
 pub(super) const OLDER: &str = "<older>";
 
 /// What is not part of the state: what operators report about themselves.
-const NOT_COMPARED: [&str; 2] = ["Event", "Lease"];
+pub(super) const NOT_COMPARED: [&str; 2] = ["Event", "Lease"];
 
 /// Metadata that the API server sets.
-const SERVERS: [&str; 6] = [
+pub(super) const SERVERS: [&str; 6] = [
     "creationTimestamp",
     "generation",
     "managedFields",
@@ -245,7 +245,8 @@ pub(super) fn differences(
     all
 }
 
-fn compare(
+/// Collects where two values differ, below a pointer.
+pub(super) fn compare(
     pointer: String,
     expected: Option<&Value>,
     found: Option<&Value>,

@@ -9,6 +9,7 @@ use super::{
     plan::What,
     state::{self, State},
     trace::{Event, Happened},
+    who::Who,
 };
 use crate::server::Path;
 
@@ -192,7 +193,7 @@ impl Environment {
     }
 
     fn fault(&self, what: String) {
-        self.network.tell(Happened::Fault(what));
+        self.network.tell(Happened::Fault(Who::Others, what));
     }
 
     fn put(&self, path: &Path, mut object: Value) {

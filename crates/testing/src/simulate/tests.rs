@@ -49,7 +49,13 @@ fn with_verbs(verbs: &Value) -> Simulation {
 fn a_request_that_the_role_does_not_allow_is_a_failure_that_names_the_permission() {
     let enough = json!(["get", "list", "watch", "create", "patch"]);
     with_verbs(&enough).check().unwrap();
-    for missing in ["list", "watch", "create", "patch"] {
+    let writes = "creates configmaps default/greeting";
+    for (missing, request) in [
+        ("list", "lists configmaps"),
+        ("watch", "watches configmaps"),
+        ("create", writes),
+        ("patch", writes),
+    ] {
         let mut verbs = enough.as_array().unwrap().clone();
         verbs.retain(|verb| verb != missing);
         let story = with_verbs(&json!(verbs)).check().unwrap_err().to_string();
@@ -58,6 +64,8 @@ fn a_request_that_the_role_does_not_allow_is_a_failure_that_names_the_permission
              (+kbr:rbac:groups=core,resources=configmaps,verbs={missing})"
         );
         assert!(story.starts_with(&expected), "{story}");
+        let request = format!("s  the operator {request}: 403 Forbidden\n");
+        assert!(story.contains(&request), "{story}");
     }
 }
 

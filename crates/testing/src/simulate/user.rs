@@ -2,7 +2,7 @@
 
 use std::panic::{self, AssertUnwindSafe};
 
-use super::{network::Network, trace::Happened};
+use super::{network::Network, trace::Happened, who::Who};
 use crate::{FakeApi, server::Path};
 
 impl Network {
@@ -25,6 +25,7 @@ impl Network {
         }
         let before = self.api.change_quietly(|objects| objects.urls());
         self.take(next + 1, step.as_ref());
+        self.stored_by(Who::User);
         let mut created = self.api.change_quietly(|objects| objects.urls());
         created.retain(|url| !before.contains(url));
         self.lock().created_in_steps.extend(created);
@@ -62,6 +63,7 @@ impl Network {
         for path in &found {
             self.tell(Happened::User(format!("deletes {path}")));
             self.api.remove(path);
+            self.stored_by(Who::User);
         }
         !found.is_empty()
     }
@@ -76,6 +78,7 @@ impl Network {
         for path in self.scenario.objects.iter().map(|(path, _)| path) {
             self.tell(Happened::User(format!("deletes {path}")));
             self.api.remove(path);
+            self.stored_by(Who::User);
         }
     }
 
@@ -102,6 +105,7 @@ impl Network {
             }
             self.lock().recreated.push((path.clone(), object));
             self.api.remove(path);
+            self.stored_by(Who::User);
         }
     }
 }

@@ -8,6 +8,7 @@ mod conversion;
 mod crash;
 mod defects;
 mod deletion;
+mod documented;
 mod explored;
 mod external;
 mod failover;
