@@ -7,6 +7,7 @@
 
 mod actors;
 mod admitted;
+mod authors;
 mod children;
 mod comparison;
 mod delays;

@@ -26,10 +26,10 @@ use super::{
     plan::Plan,
     replica::Replica,
     replicas,
-    requests::MANAGER,
     scenario::{Operator, Oracle, Scenario},
     state::{self, State},
     trace::Happened,
+    who::MANAGER,
 };
 use crate::{
     FakeApi,

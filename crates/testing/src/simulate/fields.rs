@@ -1,8 +1,10 @@
 //! The fields of an object that a write has changed.
 
+use hyper::Method;
 use serde_json::Value;
 
 use super::state;
+use crate::server::Call;
 
 /// The fields that a write has changed, as JSON pointers, without those that the API server sets.
 pub(super) fn changed(before: &Value, after: &Value) -> Vec<String> {
@@ -31,6 +33,17 @@ pub(super) fn shown(fields: &[String]) -> String {
         count => format!(" and {count} more"),
     };
     format!(" ({}{more})", first.join(", "))
+}
+
+/// The fields of an object that a write has changed; none of one that is new, or that it deletes.
+pub(super) fn changed_fields(call: &Call, old: Option<Value>, new: Option<Value>) -> Vec<String> {
+    match (old, new) {
+        _ if call.method == Method::DELETE => Vec::new(),
+        (Some(old), Some(new)) => changed(&old, &new),
+        // An object that is being deleted has lost its last finalizer.
+        (Some(_), None) => vec!["/metadata/finalizers".to_owned()],
+        (None, _) => Vec::new(),
+    }
 }
 
 #[cfg(test)]

@@ -16,10 +16,11 @@ use tower::{BoxError, Service};
 
 use super::{
     faults::{Failover, Refusal, error, status},
+    fields::changed_fields,
     network::{How, Network, Subscriber},
     plan::What,
-    requests::{changed_fields, controller},
     trace::{Happened, Write},
+    who::controller,
 };
 use crate::server::{Call, Content, line, response};
 

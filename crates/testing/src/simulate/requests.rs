@@ -6,15 +6,11 @@ use hyper::Method;
 use serde_json::Value;
 
 use super::{
-    fields,
     replica::Replica,
     trace::{Happened, Write},
-    who::Who,
+    who::{Who, controller},
 };
 use crate::server::{Call, Path};
-
-/// The id of the manager: the field manager of a controller is this and its name.
-pub(super) const MANAGER: &str = "test.example.com";
 
 impl Replica {
     /// A write, before it arrives.
@@ -98,22 +94,5 @@ impl Replica {
             object = format!("{}/{given}", object.trim_end_matches('/'));
         }
         format!("{verb} {object}")
-    }
-}
-
-/// The controller that sends a request, if its field manager names one.
-pub(super) fn controller(call: &Call) -> Option<&str> {
-    let manager = call.query.get("fieldManager")?;
-    manager.strip_prefix(MANAGER)?.strip_prefix('/')
-}
-
-/// The fields of an object that a write has changed; none of one that is new, or that it deletes.
-pub(super) fn changed_fields(call: &Call, old: Option<Value>, new: Option<Value>) -> Vec<String> {
-    match (old, new) {
-        _ if call.method == Method::DELETE => Vec::new(),
-        (Some(old), Some(new)) => fields::changed(&old, &new),
-        // An object that is being deleted has lost its last finalizer.
-        (Some(_), None) => vec!["/metadata/finalizers".to_owned()],
-        (None, _) => Vec::new(),
     }
 }

@@ -73,8 +73,7 @@ fn a_request_that_the_role_does_not_allow_is_a_failure_that_names_the_permission
 fn the_summary_names_the_patterns_and_the_writes_that_were_not_tried() {
     let enough = json!(["get", "list", "watch", "create", "patch"]);
     let notes = with_verbs(&enough).check().unwrap().notes.join("\n");
-    let untried =
-        "no history has a fault of these patterns: by hand, gone, late, latency";
+    let untried = "no history has a fault of these patterns: by hand, gone, late, latency";
     assert!(notes.contains(untried), "{notes}");
     let notes = with_verbs(&enough).histories(0).check().unwrap().notes;
     let writes = "no process ended at these writes:\n    1: the operator creates configmaps default/greeting";
